@@ -24,10 +24,10 @@ router = APIRouter(prefix="/v1", tags=["campaigns"])
 
 
 class ArchiveLinkOut(BaseModel):
-    """Where the archive is."""
+    """Link to the archive."""
 
-    address: str = Field(description="The last part of the link.")
-    link: str = Field(description="Everybody who has it can read the campaign while it is closed.")
+    address: str = Field(description="Last part of the link.")
+    link: str = Field(description="Anybody who has it can read the campaign while it is closed.")
     created_at: Time
 
 
@@ -36,11 +36,13 @@ class ArchivedJudgmentOut(ResponseModel):
 
     rater: int = Field(description="A number in place of the name, the same in all documents of the campaign.")
     score: float | None
-    payload: dict[str, Any] = Field(description="Without notes, comments and links, in which raters write freely.")
+    payload: dict[str, Any] = Field(
+        description="The answer without notes, comments and links, in which raters write freely."
+    )
 
 
 class ArchivedOutputOut(ResponseModel):
-    """What a system gave for a segment."""
+    """A system's output for a segment."""
 
     system: str
     text: str | None
@@ -71,9 +73,9 @@ class ArchivedMediaOut(ResponseModel):
     duration_ms: int | None
     width: int | None
     height: int | None
-    captions: str | None = Field(description="Name of their file.")
+    captions: str | None = Field(description="Name of the captions file.")
     transcript: str | None
-    address: str = Field(description="Where everybody who has the address of the archive can read the file.")
+    address: str = Field(description="Address at which anybody with the archive's address can read the file.")
 
 
 class ArchivedDocumentOut(ResponseModel):
@@ -83,7 +85,7 @@ class ArchivedDocumentOut(ResponseModel):
     name: str
     segments: list[ArchivedSegmentOut]
     document_scores: list[ArchivedDocumentScoreOut]
-    media: list[ArchivedMediaOut] = Field(description="The files that texts stand for, and their captions.")
+    media: list[ArchivedMediaOut] = Field(description="Files that texts refer to, and their captions.")
 
 
 class ArchivedDocumentName(BaseModel):
@@ -102,7 +104,7 @@ class ArchiveOut(BaseModel):
     source_language: str | None
     target_language: str | None
     documents: list[ArchivedDocumentName]
-    next: str | None = Field(description="The list goes on with `?after=` and this; null: these are all.")
+    next: str | None = Field(description="Value of `?after=` for the rest of the list; null if these are all.")
 
 
 LINK = ArchiveLinkOut.model_validate(
@@ -146,35 +148,37 @@ DOCUMENT = ArchivedDocumentOut.model_validate(
 
 @router.put(
     "/campaigns/{campaign}/archive",
-    summary="Open the campaign to everybody who has the link",
+    summary="Open a closed campaign to anybody with the link",
     responses={
         **example_response(200, LINK, "The link, the same until it is taken back."),
         409: {"description": "The campaign is not closed."},
     },
 )
 def put_archive_link(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
-    """Of a closed campaign. The archive shows texts, systems, scores and marked errors, and no names of raters."""
+    """The archive shows texts, systems, scores and marked errors, but no names of raters."""
     return json_response(_link(request, archive.publish_archive(session, campaign, actor=caller.actor)))
 
 
 @router.get(
     "/campaigns/{campaign}/archive",
-    summary="Read where the archive is",
+    summary="Get the public link",
     responses=example_response(200, LINK),
 )
 def get_archive_link(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> ArchiveLinkOut:  # noqa: ARG001  (says who may call)
-    """404 where there is none."""
+    """Return the link to the archive, or 404 if there is none."""
     return _link(request, archive.get_archive_link(session, campaign))
 
 
 @router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Disable the public link")
 def delete_archive_link(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
-    """The address never opens again; a new one can be made."""
+    """The address stops working for good. You can create a new one."""
     archive.unpublish_archive(session, campaign, actor=caller.actor)
 
 
 @router.get(
-    "/archive/{archive}", summary="Look at a finished campaign", responses={404: {}, **example_response(200, INDEX)}
+    "/archive/{archive}",
+    summary="Get the archive of a finished campaign",
+    responses={404: {}, **example_response(200, INDEX)},
 )
 def get_archive(
     caller: Public,  # noqa: ARG001  (says who may call)
@@ -184,7 +188,7 @@ def get_archive(
         str | None, Query(pattern=KEY_PATTERN, description="The document after which the list goes on.")
     ] = None,
 ) -> ArchiveOut:
-    """For everybody who has the address; at most 200 documents at a time."""
+    """Anybody who has the address can read it. It lists at most 200 documents at a time."""
     index = archive.load_archive_index_page(session, archive.get_archived_campaign_key(session, address), after=after)
     about = index.campaign
     return ArchiveOut(
@@ -200,7 +204,7 @@ def get_archive(
 
 @router.get(
     "/archive/{archive}/documents/{document}",
-    summary="Look at a document of a finished campaign",
+    summary="Get a document of a finished campaign",
     responses={404: {}, **example_response(200, DOCUMENT)},
 )
 def get_archived_document(
@@ -209,7 +213,7 @@ def get_archived_document(
     document: Annotated[str, Path(pattern=KEY_PATTERN, examples=["talk.1"])],
     session: SessionDep,
 ) -> ArchivedDocumentOut:
-    """Its texts with all judgments that count, for everybody who has the address."""
+    """Return its texts with all judgments that count, to anybody who has the address."""
     campaign = archive.get_archived_campaign_key(session, address)
     shown = archive.load_archived_document(session, campaign, document)
     page = f"/archive/{address}/documents/{quote(document, safe='')}"

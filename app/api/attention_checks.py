@@ -31,13 +31,13 @@ class RaterAttentionCheckResultsOut(ResponseModel):
 
     rater: str
     team: str | None
-    checks: int = Field(description="Checks that were handed in; repetitions apart.")
-    passed: int = Field(description="Of these, at the first try.")
-    failed: int = Field(description="Of these, at the first try.")
-    tries: int = Field(description="Hand-ins, repetitions included.")
-    at: Time | None = Field(description="Of the last hand-in.")
+    checks: int = Field(description="Checks that were handed in, not counting repetitions.")
+    passed: int = Field(description="Number of these passed at the first try.")
+    failed: int = Field(description="Number of these failed at the first try.")
+    tries: int = Field(description="Hand-ins, including repetitions.")
+    at: Time | None = Field(description="Time of the last hand-in.")
     verdict: Literal["pass", "fail"] | None = Field(
-        description="By the setting `quality.code_attention`; null without it, or where nothing was handed in."
+        description="By the setting `quality.code_attention`; null without it, or if nothing was handed in."
     )
 
 
@@ -57,7 +57,7 @@ RESULT = RaterAttentionCheckResultsOut.model_validate(
 
 @router.get(
     "/results",
-    summary="List how raters did in attention checks",
+    summary="List results of the attention checks",
     responses=example_response(200, Page[RaterAttentionCheckResultsOut](items=[RESULT], next=None)),
 )
 def list_attention_check_results(
@@ -70,7 +70,7 @@ def list_attention_check_results(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[RaterAttentionCheckResultsOut]:
-    """Every enrolled rater whom all filters fit, those who met none included."""
+    """List every enrolled rater who matches all filters, including those who met no check."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = attention.list_attention_check_results(
         session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q

@@ -44,15 +44,15 @@ SearchWords = Annotated[
 
 
 class AuditEntryOut(ResponseModel):
-    """Something that was changed."""
+    """One change in the audit log."""
 
-    campaign: str | None = Field(description="Null for what belongs to no campaign.")
+    campaign: str | None = Field(description="Key of the campaign; null if the change concerns none.")
     n: int = Field(description="Place in the campaign's chain, from 1.")
     at: Time
-    actor: str = Field(description="A token by its prefix, or who ran a command.")
+    actor: str = Field(description="Prefix of the token, or the user who ran a command.")
     action: str
     what: dict[str, JsonValue]
-    hash: str = Field(description="SHA-256 over the row and the hash of the row before.")
+    hash: str = Field(description="SHA-256 over the row and the hash of the previous row.")
 
 
 EXAMPLE = AuditEntryOut.model_validate(
@@ -70,7 +70,7 @@ EXAMPLE = AuditEntryOut.model_validate(
 
 @router.get(
     "",
-    summary="Who changed what",
+    summary="List entries of the audit log",
     responses={
         **example_response(200, Page[AuditEntryOut](items=[EXAMPLE], next=None)),
         404: {"description": "There is no such campaign, or it is not yours."},
@@ -84,11 +84,11 @@ def list_audit_entries(
     limit: Limit = 50,
     cursor: Place = None,
 ) -> Page[AuditEntryOut]:
-    """The newest first. An admin sees everything, a manager what concerns its campaigns.
+    """List who changed what, newest first. Admins see everything, managers what concerns their campaigns.
 
-    A page of a search may be short, or empty, though there is a next one.
+    A page of a search may be short or empty although there is a next one.
 
-    Each row of a campaign seals those before it: `plumbline audit --check` names one that was changed.
+    Each row of a campaign seals the rows before it; `plumbline audit --check` names a row that was changed.
     """
     before = int(cursor) if cursor else None
     entries, reached = audit.list_audit_entries(

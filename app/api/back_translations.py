@@ -27,22 +27,24 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 
 
 class BackTranslationsCopyIn(BodyModel):
-    """Where the texts go."""
+    """Destination of the texts."""
 
-    to: Key = Field(description="Key of the campaign whose outputs they become, such as one of `bt_msts`.")
-    rater: Key | None = Field(None, description="Whose; null: output by output the first back-translator by key.")
+    to: Key = Field(description="Key of the campaign whose outputs they become, such as one of protocol `bt_msts`.")
+    rater: Key | None = Field(
+        None, description="Rater whose texts are copied; null: for each output, the first back-translator by key."
+    )
 
 
 class BackTranslationsCopyOut(ResponseModel):
-    """What became outputs."""
+    """Texts that became outputs."""
 
-    outputs: int = Field(description="Those that were not there before.")
+    outputs: int = Field(description="Outputs that are new.")
     unchanged: int
     systems: int
-    documents: int = Field(description="Made there, with the sources as the reference.")
+    documents: int = Field(description="Documents created there, with the sources as the reference.")
     raters: int = Field(description="Back-translators whose texts were taken.")
-    left: dict[str, int] = Field(description="Texts that stayed behind, by reason.")
-    data_version: int = Field(description="Of the other campaign.")
+    left: dict[str, int] = Field(description="Texts that were not copied, by reason.")
+    data_version: int = Field(description="Data version of the other campaign.")
 
 
 class OutputAuthorOut(ResponseModel):
@@ -53,8 +55,8 @@ class OutputAuthorOut(ResponseModel):
     system: str
     document: str
     position: int
-    rater: str = Field(description="As the campaign names them in which they wrote it.")
-    link: str | None = Field(description="Where the work is kept, too.")
+    rater: str = Field(description="Key of the rater in the campaign in which it was written.")
+    link: str | None = Field(description="Where the work is also kept.")
     source: str = Field(alias="from", description="The campaign in which it was written.")
 
 
@@ -66,7 +68,7 @@ AUTHOR = OutputAuthorOut.model_validate(
 
 @router.post(
     "",
-    summary="Make texts that raters wrote outputs of another campaign",
+    summary="Make raters' texts outputs of another campaign",
     responses={**example_response(200, EXAMPLE), **REFUSED},
 )
 def copy_back_translations(
@@ -77,7 +79,7 @@ def copy_back_translations(
     ],
     session: SessionDep,
 ) -> BackTranslationsCopyOut:
-    """Of the same systems, on the same segments. Asking again takes what is new; what a task shows there stays."""
+    """Copy them for the same systems and segments. A repeated request adds new ones; texts that a task shows stay."""
     outcome = back_translations.copy_back_translations_as_outputs(
         session, campaign, body.to, rater=body.rater, actor=caller.actor
     )
@@ -86,7 +88,7 @@ def copy_back_translations(
 
 @router.get(
     "",
-    summary="List who wrote the outputs",
+    summary="List the authors of outputs",
     responses=example_response(200, Page[OutputAuthorOut](items=[AUTHOR], next=None)),
 )
 def list_rater_written_outputs(
@@ -96,7 +98,7 @@ def list_rater_written_outputs(
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[OutputAuthorOut]:
-    """Outputs of this campaign that raters of another wrote: by whom, where it is kept, and there."""
+    """List outputs that raters of another campaign wrote, with that campaign, the rater and any link to the work."""
     authors = back_translations.list_rater_written_outputs(session, campaign, after=cursor, limit=limit + 1)
     page = make_page(authors, limit, lambda one: str(one.cursor))
     return Page[OutputAuthorOut](items=[OutputAuthorOut.model_validate(one) for one in page.items], next=page.next)

@@ -63,9 +63,9 @@ class CalibrationSetOut(BaseModel):
     set: str
     version: int
     protocol: str
-    consensus: float = Field(description="Mean over the pairs.")
+    consensus: float = Field(description="Mean consensus of the pairs.")
     strata: dict[str, int]
-    frozen_at: Time | None = Field(description="Since when it is used and stays as it is.")
+    frozen_at: Time | None = Field(description="When it was first used, since which it cannot change.")
     pairs: list[CalibrationPairOut]
 
 
@@ -80,7 +80,7 @@ class CalibrationSetRow(ResponseModel):
 
 
 class CalibrationSetToAddIn(BodyModel):
-    """The set to take in."""
+    """The set to add."""
 
     set: Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
@@ -106,7 +106,7 @@ ROW = CalibrationSetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, froz
 
 @router.put(
     "/calibration-sets/{set}",
-    summary="Put a calibration set",
+    summary="Store a calibration set",
     responses=example_response(200, EXAMPLE, "The current state."),
 )
 def put_calibration_set(
@@ -115,21 +115,21 @@ def put_calibration_set(
     body: Annotated[CalibrationSetIn, declare_json_body(CalibrationSetIn, two={"protocol": "xsts", "pairs": PAIRS})],
     session: SessionDep,
 ) -> CalibrationSetOut:
-    """Pairs with a consensus. Once a campaign uses a version it stays; other pairs are then a new version."""
+    """Store pairs with a consensus. Once a campaign uses a version, it is frozen; other pairs become a new version."""
     pairs = [CalibrationTextPair(**one.model_dump()) for one in body.pairs]
     return make_calibration_set_out(
         calibration_sets.put_calibration_set(session, key, body.protocol, pairs, actor=caller.actor)
     )
 
 
-@router.get("/calibration-sets/{set}", summary="Look at a calibration set", responses=example_response(200, EXAMPLE))
+@router.get("/calibration-sets/{set}", summary="Get a calibration set", responses=example_response(200, EXAMPLE))
 def get_calibration_set(
     caller: UnboundManager,  # noqa: ARG001  (says who may call)
     key: SetKey,
     session: SessionDep,
     version: Version = None,
 ) -> CalibrationSetOut:
-    """With its pairs."""
+    """Return the set with its pairs."""
     return make_calibration_set_out(calibration_sets.get_calibration_set(session, key, version))
 
 
@@ -144,14 +144,14 @@ def list_calibration_sets(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[CalibrationSetRow]:
-    """By key, each in its latest version."""
+    """List the sets by key, each in its latest version."""
     sets = calibration_sets.list_calibration_sets(session, after=cursor, limit=limit + 1)
     return make_page([CalibrationSetRow.model_validate(one) for one in sets], limit, lambda one: one.key)
 
 
 @router.post(
     "/campaigns/{campaign}/calibration",
-    summary="Take a calibration set in",
+    summary="Add a calibration set to a campaign",
     responses={**example_response(200, EXAMPLE), **REFUSED},
 )
 def add_calibration_set_to_campaign(
@@ -160,7 +160,7 @@ def add_calibration_set_to_campaign(
     body: Annotated[CalibrationSetToAddIn, declare_json_body(CalibrationSetToAddIn, latest={"set": "xsts-v1"})],
     session: SessionDep,
 ) -> CalibrationSetOut:
-    """As documents of kind calibration, which a design can then ask for; the version is frozen."""
+    """Add its pairs as documents of kind calibration, which a design can ask for, and freeze the version."""
     return make_calibration_set_out(
         calibration_sets.add_calibration_set_to_campaign(session, campaign, body.set, body.version, actor=caller.actor)
     )

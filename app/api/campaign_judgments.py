@@ -43,11 +43,11 @@ class JudgmentOut(ResponseModel):
     submitted_at: Time | None
     recorded_at: Time
     data_version: int
-    surplus: bool = Field(description="No ranking counts it.")
-    void: str | None = Field(description="Why it is set aside.")
+    surplus: bool = Field(description="Whether rankings leave it out as surplus.")
+    void: str | None = Field(description="Why it was set aside.")
     external_id: str | None
     comment: str | None = Field(None, description="What the rater wrote about the output.")
-    screen_comment: str | None = Field(None, description="What the rater wrote about the screen that it stood on.")
+    screen_comment: str | None = Field(None, description="What the rater wrote about its screen.")
 
 
 class JudgmentListQuery(BaseModel):
@@ -63,12 +63,14 @@ class JudgmentListQuery(BaseModel):
     )
     segment: Annotated[int, Field(ge=1, le=LARGEST)] | None = Field(None, examples=[1])
     severity: Annotated[str, StringConstraints(max_length=100)] | None = Field(
-        None, description="Of an error that the judgment marks.", examples=["major"]
+        None, description="Severity of an error that the judgment marks.", examples=["major"]
     )
     category: Annotated[str, StringConstraints(max_length=200)] | None = Field(
-        None, description="Of an error that the judgment marks, or how it begins.", examples=["Accuracy"]
+        None, description="Category of an error that the judgment marks, or the start of it.", examples=["Accuracy"]
     )
-    commented: bool | None = Field(None, description="Only those with a comment on output or screen, or without.")
+    commented: bool | None = Field(
+        None, description="Only those with a comment on output or screen, or only the others."
+    )
     q: Annotated[str, StringConstraints(max_length=200)] | None = Field(
         None,
         description="Words; each must be a part of the source or of the output that was judged, in any case. Judgments"
@@ -76,7 +78,7 @@ class JudgmentListQuery(BaseModel):
         examples=["river rose"],
     )
     format: Literal["json", "ndjson", "csv", "tsv"] = Field(
-        "json", description="All but json: all of them, a line each, from one snapshot; no paging."
+        "json", description="Any but json: all judgments from one snapshot, one line each, without paging."
     )
     limit: Annotated[int, Field(ge=1, le=LARGEST_PAGE)] = Field(
         50, description="Number of items per page.", examples=[50]
@@ -112,7 +114,7 @@ class JudgmentFilterIn(BodyModel):
 
 
 class VoidJudgmentsIn(BodyModel):
-    """What is set aside, and why."""
+    """Judgments to set aside, and why."""
 
     filter: JudgmentFilterIn
     reason: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
@@ -173,10 +175,10 @@ def list_judgments(
     session: SessionDep,
     database: DatabaseDep,
 ) -> Page[JudgmentOut] | Response:
-    """With all their revisions, in the order in which they were stored.
+    """List judgments with all their revisions, in the order in which they were stored.
 
-    A page looks at 300 judgments at most, or at 150 where words are searched, so where a filter means few of very many
-    it may hold fewer than `limit`, or none; `next` says that there are more to look at.
+    A page covers at most 300 judgments, or 150 in a search for words. If few of very many match the filter, a page may
+    hold fewer than `limit`, or none; `next` means that there are more to look at.
     """
     if asked.format == "ndjson":
         pieces = campaign_judgments.stream_judgments_jsonl(database, campaign, asked.judgment_filter)
@@ -208,7 +210,7 @@ def void_judgments(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """All that the filter names now, from the next data version on. Nothing is deleted."""
+    """Set aside all judgments that match the filter now, from the next data version on. Nothing is deleted."""
 
     def make() -> IdempotentResponse:
         done = campaign_judgments.void_judgments(

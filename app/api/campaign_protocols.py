@@ -46,24 +46,24 @@ class ProtocolIn(BodyModel):
         description="`custom` for one that you write; `GET /v1/protocols` lists the others."
     )
     options: dict[str, JsonValue] = Field(
-        {}, max_length=20, description="As the protocol declares them; those of `custom` say all that is asked."
+        {}, max_length=20, description="As the protocol declares them; those of `custom` define all questions."
     )
 
 
 class CustomProtocolOut(BaseModel):
-    """A protocol to begin with: a body for `PUT …/protocol`."""
+    """A protocol to start from: a body for `PUT …/protocol`."""
 
     protocol: str
     options: dict[str, JsonValue]
 
 
 class CampaignProtocolOut(BaseModel):
-    """What a campaign asks, and what an answer comes to."""
+    """What a campaign asks, and the numbers that an answer yields."""
 
     protocol: str
     options: dict[str, JsonValue]
     forms: list[JudgmentFormOut]
-    measures: list[JudgmentMeasureOut] = Field(description="The first ranks.")
+    measures: list[JudgmentMeasureOut] = Field(description="Numbers that an answer yields; the first ranks.")
 
 
 SHOWN = CampaignProtocolOut(
@@ -81,7 +81,7 @@ STARTED = CustomProtocolOut(protocol="custom", options=OWN)
 
 @router.get(
     "/campaigns/{campaign}/protocol",
-    summary="Read what a campaign asks",
+    summary="Get the protocol of a campaign",
     responses=example_response(200, SHOWN, "The current state."),
 )
 def get_campaign_protocol(
@@ -90,7 +90,7 @@ def get_campaign_protocol(
     session: SessionDep,
     response: Response,
 ) -> CampaignProtocolOut:
-    """With its forms as raters get them. The ETag is that of the campaign."""
+    """Return what the campaign asks, with its forms as raters get them. The ETag is that of the campaign."""
     shown = protocols.get_campaign_protocol(session, campaign)
     response.headers["ETag"] = quote_etag(str(shown.campaign.settings_version))
     return _make_protocol_out(shown)
@@ -98,7 +98,7 @@ def get_campaign_protocol(
 
 @router.put(
     "/campaigns/{campaign}/protocol",
-    summary="Choose or write what a campaign asks",
+    summary="Set the protocol of a campaign",
     responses={
         **example_response(200, SHOWN, "The current state."),
         409: {"description": "The campaign is no draft any more, or something was answered by its protocol."},
@@ -111,7 +111,7 @@ def put_campaign_protocol(
     body: Annotated[ProtocolIn, declare_json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
 ) -> Response:
-    """While the campaign is a draft and nothing was answered by its protocol; texts stay as they are."""
+    """The campaign must be a draft in which nothing was answered by its protocol. Texts stay as they are."""
     written = ProtocolNameAndOptions(body.protocol, body.options)
     shown = protocols.put_campaign_protocol(
         session, campaign, written, seen=lambda version: seen.has(str(version)), actor=caller.actor
@@ -121,7 +121,7 @@ def put_campaign_protocol(
 
 @router.post(
     "/campaigns/{campaign}/protocol/preview",
-    summary="Preview a task by a protocol",
+    summary="Preview a task under another protocol",
     responses={
         **example_response(200, TaskPreviewOut(task=TASK, forms=FORMS.forms)),
         409: {"description": "The campaign has no outputs yet."},
@@ -136,7 +136,7 @@ def preview_protocol(
         Literal["document", "segment", "side_by_side"] | None, Query(description="Default: the campaign's own.")
     ] = None,
 ) -> TaskPreviewOut:
-    """As `GET …/preview` shows the campaign's own. Nothing is stored."""
+    """Show it as `GET …/preview` does for the campaign's own protocol. Nothing is stored."""
     written = ProtocolNameAndOptions(body.protocol, body.options)
     view, forms = make_task_preview(session, campaign, presentation=presentation, written=written)
     return TaskPreviewOut(task=TaskOut.from_view(view), forms=[JudgmentFormOut.from_form(form) for form in forms])
@@ -144,11 +144,11 @@ def preview_protocol(
 
 @router.get(
     "/protocols/{protocol}/as-custom",
-    summary="Take a protocol as a start for your own",
+    summary="Get a protocol as a template for your own",
     responses={404: {}, **example_response(200, STARTED)},
 )
 async def get_custom_copy_of_protocol(_: Public, protocol: Name) -> CustomProtocolOut:
-    """The same questions, scales and weights as the options of `custom`. 422 for a protocol that scores nothing."""
+    """Return its questions, scales and weights as options of `custom`; 422 for a protocol that scores nothing."""
     written = protocols.describe_protocol_as_custom(protocol, {})
     return CustomProtocolOut.model_validate({"protocol": written.protocol, "options": dict(written.options)})
 

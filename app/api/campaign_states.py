@@ -31,16 +31,16 @@ STEPPED: dict[int | str, dict[str, Any]] = {**example_response(200, EXAMPLE, "Th
 
 
 class CampaignCloneIn(BodyModel):
-    """The campaign to make."""
+    """The campaign to create."""
 
     key: Key
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
     series: Key | None = None
-    systems: bool = Field(default=True, description="With the systems and their outputs.")
+    systems: bool = Field(default=True, description="Include the systems and their outputs.")
 
 
 class JudgmentCarryOverIn(BodyModel):
-    """Where judgments come from."""
+    """Source of the judgments."""
 
     model_config = ConfigDict(validate_by_name=True)
 
@@ -52,7 +52,7 @@ class JudgmentCarryOverOut(ResponseModel):
 
     judgments: int
     raters: int = Field(description="Raters that the campaign did not have before.")
-    left: dict[str, int] = Field(description="Judgments that stayed behind, by reason.")
+    left: dict[str, int] = Field(description="Judgments that were not carried over, by reason.")
     data_version: int
 
 
@@ -61,26 +61,26 @@ CARRIED = JudgmentCarryOverOut(judgments=418, raters=4, left={"output changed or
 
 @router.post("/open", summary="Open a campaign", responses=STEPPED)
 def open_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
-    """Raters can lease tasks. From planned or paused; from closed, for documents that were bought."""
+    """Let raters lease tasks. The campaign must be planned or paused, or closed with documents added to the plan."""
     return _answer_after_step(session, campaign, "open", caller, response)
 
 
 @router.post("/pause", summary="Pause a campaign", responses=STEPPED)
 def pause_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
-    """Nobody leases a task; what is leased can be judged and handed in."""
+    """Nobody can lease a task. Leased tasks can still be judged and handed in."""
     return _answer_after_step(session, campaign, "pause", caller, response)
 
 
 @router.post("/close", summary="Close a campaign", responses=STEPPED)
 def close_campaign(caller: Manager, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:
-    """All tasks are closed for judging."""
+    """Close all tasks for judging."""
     return _answer_after_step(session, campaign, "close", caller, response)
 
 
 @router.post(
     "/clone",
     status_code=201,
-    summary="Set up a campaign like this one",
+    summary="Clone a campaign",
     responses=example_response(201, EXAMPLE, "Created, in the state draft."),
 )
 def clone_campaign(
@@ -92,7 +92,7 @@ def clone_campaign(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """A draft with its settings, test set, guidelines, qualification and recipes, but no raters, plans or judgments."""
+    """Copy settings, test set, guidelines, qualification and recipes to a draft, not raters, plans or judgments."""
 
     def make() -> IdempotentResponse:
         view = cloning.clone_campaign(session, campaign, **body.model_dump(), actor=caller.actor)
@@ -101,16 +101,20 @@ def clone_campaign(
     return once(session, caller, make)
 
 
-@router.post("/carry-over", summary="Carry judgments over", responses={**example_response(200, CARRIED), **REFUSED})
+@router.post(
+    "/carry-over",
+    summary="Carry over judgments from another campaign",
+    responses={**example_response(200, CARRIED), **REFUSED},
+)
 def carry_over_judgments(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[JudgmentCarryOverIn, declare_json_body(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
     session: SessionDep,
 ) -> JudgmentCarryOverOut:
-    """Those that another campaign has of outputs that did not change, on sources that did not change.
+    """Copy the judgments of outputs that did not change, on sources that did not change.
 
-    They count like judgments that were imported. Asking again carries over only what is new.
+    They count like imported judgments. A repeated request carries over only what is new.
     """
     return JudgmentCarryOverOut.model_validate(
         cloning.carry_over_judgments(session, campaign, body.source, actor=caller.actor)

@@ -24,9 +24,9 @@ class CampaignTemplateOut(ResponseModel):
     purpose: str = Field(description="When to use it.")
     protocol: str
     basis: str = Field(description="What raters compare an output with.")
-    options: dict[str, JsonValue] = Field(description="Of the protocol.")
-    settings: dict[str, JsonValue] = Field(description="Of the campaign.")
-    design: dict[str, JsonValue] = Field(description="What to begin a plan with; `POST …/plan` takes it.")
+    options: dict[str, JsonValue] = Field(description="Options of the protocol.")
+    settings: dict[str, JsonValue] = Field(description="Settings of the campaign.")
+    design: dict[str, JsonValue] = Field(description="Design to start a plan with, for `POST …/plan`.")
     guidelines: str | None = Field(description="In English, as Markdown; they become the campaign's first version.")
 
 
@@ -40,19 +40,19 @@ Name = Annotated[str, Path(pattern="^[a-z0-9-]{1,64}$", examples=[FIRST.name])]
 
 @router.get(
     "",
-    summary="List templates of campaigns",
+    summary="List campaign templates",
     responses=example_response(200, Page[CampaignTemplateOut](items=[_make_template_out(FIRST)], next=None)),
 )
 async def list_campaign_templates(_: Public) -> Page[CampaignTemplateOut]:
-    """All templates, in the order in which pages offer them."""
+    """List all templates in the order in which the pages offer them."""
     return Page[CampaignTemplateOut](items=[_make_template_out(one) for one in TEMPLATES.values()], next=None)
 
 
 @router.get(
     "/{template}",
-    summary="Look at a template of campaigns",
+    summary="Get a campaign template",
     responses={404: {}, **example_response(200, _make_template_out(FIRST))},
 )
 async def get_campaign_template(_: Public, template: Name) -> CampaignTemplateOut:
-    """One template."""
+    """Return what the template sets."""
     return _make_template_out(get_template_by_name(template))

@@ -34,7 +34,7 @@ Basis = Literal["source", "reference", "both", "none"]
 
 
 class CampaignIn(BodyModel):
-    """A campaign to make."""
+    """A campaign to create."""
 
     key: Key
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
@@ -44,7 +44,7 @@ class CampaignIn(BodyModel):
         description="Template to start from; `GET /v1/campaign-templates` lists all. Fields that you send override it.",
     )
     protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] | None = Field(
-        None, description="How is judged; `GET /v1/protocols` lists them. Left out only with a template."
+        None, description="Annotation protocol; `GET /v1/protocols` lists them. Required without a template."
     )
     options: dict[str, JsonValue] = Field(
         {}, max_length=20, description="`weights`: profile or table of MQM weights. `scale`: raw, or z for z-scores."
@@ -56,18 +56,18 @@ class CampaignIn(BodyModel):
 
 
 class CampaignPatch(BodyModel):
-    """What is to be changed; what is left out stays. Once a campaign is no draft, only `name` and `settings`."""
+    """What to change; what is left out stays. After the draft, only `name` and `settings`."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=500)] | None = None
     series: Key | None = None
     protocol: Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")] = Field(
-        "mqm", description="Settled once something was answered by it."
+        "mqm", description="Fixed once something was answered by it."
     )
-    options: dict[str, JsonValue] = Field({}, max_length=20, description="Settled as the protocol is.")
+    options: dict[str, JsonValue] = Field({}, max_length=20, description="Fixed together with the protocol.")
     source_language: Language | None = None
     target_language: Language | None = None
     basis: Basis = "source"
-    settings: dict[str, JsonValue] = Field({}, max_length=100, description="Replaced as a whole.")
+    settings: dict[str, JsonValue] = Field({}, max_length=100, description="Replaces all settings.")
 
     def get_given_fields(self) -> dict[str, Any]:
         """Return the fields in the body; a name of null becomes the key again."""
@@ -88,8 +88,8 @@ class CampaignOut(ResponseModel):
     basis: Basis
     state: str
     settings: dict[str, JsonValue]
-    documents_known: bool = Field(description="False where an import knew segments only.")
-    data_version: int = Field(description="Rises with every change that a report can see.")
+    documents_known: bool = Field(description="False if an import contained segments only.")
+    data_version: int = Field(description="Rises with every change that can affect a report.")
     settings_version: int
     created_at: Time
 
@@ -148,7 +148,7 @@ Target = Annotated[str | None, Query(max_length=35, description="Into this langu
 @router.post(
     "",
     status_code=201,
-    summary="Make a campaign",
+    summary="Create a campaign",
     responses=example_response(201, EXAMPLE, "Created, in the state draft."),
 )
 def create_campaign(
@@ -165,7 +165,7 @@ def create_campaign(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """A campaign in state draft; judgments come by imports or from raters."""
+    """Create a campaign in state draft. Its judgments come from imports or from raters."""
 
     def make() -> IdempotentResponse:
         view = _create(session, body, actor=caller.actor)
@@ -191,7 +191,7 @@ def list_campaigns(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[CampaignOut]:
-    """The campaigns that your credential is good for and that all filters fit."""
+    """List the campaigns that your credential gives access to and that match all filters."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("key"))
     wanted = {"series": series, "state": state, "protocol": protocol}
     wanted |= {"source_language": source_language, "target_language": target_language}
@@ -205,11 +205,11 @@ def list_campaigns(
 
 @router.get(
     "/{campaign}",
-    summary="Look at a campaign",
+    summary="Get a campaign",
     responses=example_response(200, EXAMPLE, "The current state.", etag=ETAG),
 )
 def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, response: Response) -> CampaignOut:  # noqa: ARG001  (says who may call)
-    """Its settings, its state and the version of its data."""
+    """Return its settings, its state and the version of its data."""
     return _campaign_response(campaigns.get_campaign(session, campaign), response)
 
 
@@ -226,7 +226,7 @@ def patch_campaign(
     session: SessionDep,
     response: Response,
 ) -> CampaignOut:
-    """All but the key in a draft, later the name and the settings. Of several who saw the same, one gets through."""
+    """Change all but the key of a draft; later, only the name and settings. Of concurrent changes, one succeeds."""
     view = campaign_settings.change_campaign_settings(
         session, campaign, body.get_given_fields(), seen=lambda version: seen.has(str(version)), actor=caller.actor
     )

@@ -28,7 +28,7 @@ class CommentIn(BodyModel):
 class CommentRevisionOut(BaseModel):
     """A comment that is on disk."""
 
-    revision: int = Field(description="How often it was written; 0: there is none any more.")
+    revision: int = Field(description="How often it was written; 0 after its removal.")
 
 
 STORED = CommentRevisionOut(revision=1)
@@ -46,7 +46,7 @@ Body = Annotated[CommentIn, declare_json_body(CommentIn, plain={"text": "The nam
 def put_screen_comment(
     rater: RaterCaller, task: TaskId, screen: ScreenNumber, body: Body, session: SessionDep
 ) -> CommentRevisionOut:
-    """Where the campaign's setting `screen_comments` is on. It takes the place of an earlier one."""
+    """The campaign's setting `screen_comments` must be on. The comment replaces an earlier one."""
     place = CommentTarget(screen=screen)
     return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 
@@ -62,14 +62,14 @@ def put_screen_comment(
 def put_output_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, segment: SegmentNumber, body: Body, session: SessionDep
 ) -> CommentRevisionOut:
-    """Where segments are judged and `output_comments` is on. It takes the place of an earlier one."""
+    """Segments must be judged, and `output_comments` must be on. The comment replaces an earlier one."""
     place = CommentTarget(item=item, segment=segment)
     return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))
 
 
 @router.put(
     "/{item}",
-    summary="Comment on the output of a document as a whole",
+    summary="Comment on the output of a whole document",
     responses={
         **example_response(200, STORED, "Stored on disk."),
         409: {"description": "The task is handed in, or the campaign closed."},
@@ -78,6 +78,6 @@ def put_output_comment(
 def put_document_comment(
     rater: RaterCaller, task: TaskId, item: ItemNumber, body: Body, session: SessionDep
 ) -> CommentRevisionOut:
-    """Where whole documents are judged and `output_comments` is on. It takes the place of an earlier one."""
+    """Whole documents must be judged, and `output_comments` must be on. The comment replaces an earlier one."""
     place = CommentTarget(item=item)
     return CommentRevisionOut(revision=comments.put_comment(session, task, place, body.text, rater=rater))

@@ -23,7 +23,7 @@ MOST = 100  # systems
 class DocumentOutputsOut(BaseModel):
     """Outputs on a document, by system."""
 
-    systems: dict[str, list[OutputOut]] = Field(description="Of each system that was asked for, one entry a segment.")
+    systems: dict[str, list[OutputOut]] = Field(description="By system that was asked for, one entry per segment.")
 
 
 EXAMPLE = DocumentOutputsOut(systems={"Online-W": OUTPUTS.segments})
@@ -34,7 +34,7 @@ SystemKeys = Annotated[
 ]
 
 
-@router.get("/{document}/outputs", summary="Look at a document's outputs", responses=example_response(200, EXAMPLE))
+@router.get("/{document}/outputs", summary="Get the outputs for a document", responses=example_response(200, EXAMPLE))
 def get_document_outputs(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -42,7 +42,7 @@ def get_document_outputs(
     systems: SystemKeys,
     session: SessionDep,
 ) -> DocumentOutputsOut:
-    """Of the systems that are named, with the spans that raters are shown."""
+    """Return the outputs of the named systems, with the spans that raters are shown."""
     return DocumentOutputsOut.model_validate(
         {"systems": views.get_outputs_of_systems(session, campaign, document, systems)}
     )

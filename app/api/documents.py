@@ -51,7 +51,7 @@ class DocumentIn(BodyModel):
     """A document."""
 
     kind: DocumentKind = "test"
-    name: Name | None = Field(None, description="The key where nothing is said.")
+    name: Name | None = Field(None, description="Default: the key.")
     domain: Label | None = None
     origin: Label | None = None
     position: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
@@ -94,11 +94,11 @@ class DocumentOut(DocumentRow):
 
 
 class TestSetChangeOut(ResponseModel):
-    """What became of it."""
+    """Result of storing a part of the test set."""
 
     created: bool
-    changed: bool = Field(description="False where the same was stored already.")
-    repaired: int = Field(description="Texts that had white space at their ends, which is not kept.")
+    changed: bool = Field(description="False if the same content was already stored.")
+    repaired: int = Field(description="Texts with white space at their ends, which was removed.")
     data_version: int
 
 
@@ -125,7 +125,7 @@ EXAMPLE = DocumentOut.model_validate(
 )
 
 
-@router.put("/{document}", summary="Put a document", responses={**STORED, **REFUSED})
+@router.put("/{document}", summary="Store a document", responses={**STORED, **REFUSED})
 def put_document(
     caller: Manager,
     campaign: CampaignKey,
@@ -133,22 +133,22 @@ def put_document(
     body: Annotated[DocumentIn, declare_json_body(DocumentIn, talk=TALK)],
     session: SessionDep,
 ) -> TestSetChangeOut:
-    """A document as a whole. The same again changes nothing; a text that a task shows stays as it is."""
+    """Store the whole document. The same content again changes nothing; a text that a task shows cannot change."""
     put: TestSetPutResult = test_sets.put_document(
         session, campaign, document, body.to_document_input(), actor=caller.actor
     )
     return TestSetChangeOut.model_validate(put)
 
 
-@router.get("/{document}", summary="Look at a document", responses=example_response(200, EXAMPLE))
+@router.get("/{document}", summary="Get a document", responses=example_response(200, EXAMPLE))
 def get_document(caller: Viewer, campaign: CampaignKey, document: DocumentKey, session: SessionDep) -> DocumentOut:  # noqa: ARG001  (says who may call)
-    """With its segments and references."""
+    """Return the document with its segments and references."""
     return DocumentOut.model_validate(views.get_document(session, campaign, document))
 
 
 @router.get(
     "",
-    summary="List the documents",
+    summary="List the documents of a campaign",
     responses=example_response(200, Page[DocumentRow](items=[DocumentRow.model_validate(ROW)], next=None)),
 )
 def list_documents(
@@ -159,13 +159,13 @@ def list_documents(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DocumentRow]:
-    """By key, without their segments."""
+    """List the documents by key, without their segments."""
     documents = views.list_documents(session, campaign, kind=kind, after=cursor, limit=limit + 1)
     return make_page([DocumentRow.model_validate(one) for one in documents], limit, lambda one: one.key)
 
 
 @router.delete("/{document}", status_code=204, summary="Delete a document", responses=REFUSED)
 def delete_document(caller: Manager, campaign: CampaignKey, document: DocumentKey, session: SessionDep) -> Response:
-    """Of a draft, where no output stands on it."""
+    """Delete a document of a draft if it has no outputs."""
     test_sets.delete_document(session, campaign, document, actor=caller.actor)
     return Response(status_code=204)

@@ -39,7 +39,7 @@ LARGEST = 2**63 - 1
 Number = Annotated[int, Path(alias="exclusion", ge=1, le=LARGEST, description="Number of the exclusion.", examples=[8])]
 WhyLifted = Annotated[Reason, Query(description="Why it no longer holds.", examples=["the control items were wrong"])]
 After = Cursor
-What = Annotated[Subject | None, Query(description="Only of this.", examples=["rater"])]
+What = Annotated[Subject | None, Query(description="Only exclusions of this kind.", examples=["rater"])]
 Stands = Annotated[bool | None, Query(description="Only those that stand, or only those that were lifted.")]
 SearchWords = Annotated[
     str,
@@ -50,7 +50,7 @@ SearchWords = Annotated[
         examples=["control"],
     ),
 ]
-Sort = Annotated[ExclusionSort, Query(description="By when they were made; `-` the newest first.")]
+Sort = Annotated[ExclusionSort, Query(description="By creation time; `-` for newest first.")]
 ONE_OF = "name one of rater, task, document and system"
 
 
@@ -92,10 +92,10 @@ async def create_exclusion(
     once: OnceDep,
     prefer: Prefer = "",
 ) -> Response:
-    """Recipes that apply standing exclusions, as `recommended` does, leave it out from the next data version on.
+    """Recipes that apply exclusions in force, such as `recommended`, leave it out from the next data version on.
 
-    Nothing is deleted: `as_of` an earlier version, or with `standing=false`, the ranking is as it was. What it would
-    do to a ranking of many systems is worked out by a job.
+    Nothing is deleted: the ranking is unchanged `as_of` an earlier version or with `standing=false`. With many systems,
+    a job computes the effect on a ranking.
     """
     wanted = _single_rule(body.list_exclusion_targets())
     if not asked.dry_run:
@@ -154,16 +154,16 @@ def list_exclusions(
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[ExclusionOut]:
-    """In the order in which they were made, lifted ones included."""
+    """List exclusions in the order in which they were made, including those that were lifted."""
     views = exclusions.list_exclusions(
         session, campaign, after=cursor, limit=limit + 1, what=what, standing=standing, sort=sort, q=q
     )
     return make_page([ExclusionOut.from_view(view) for view in views], limit, lambda one: str(one.exclusion))
 
 
-@router.get("/{exclusion}", summary="Look at an exclusion", responses=example_response(200, EXAMPLE))
+@router.get("/{exclusion}", summary="Get an exclusion", responses=example_response(200, EXAMPLE))
 def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
-    """What it leaves out and why, who made it and when, and how it ended."""
+    """Return what it leaves out and why, who made it and when, and how it ended."""
     return ExclusionOut.from_view(exclusions.get_exclusion(session, campaign, n))
 
 
@@ -173,7 +173,7 @@ def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: Se
 def lift_exclusion(
     caller: Manager, campaign: CampaignKey, n: Number, reason: WhyLifted, session: SessionDep
 ) -> ExclusionOut:
-    """It ends with the next data version and is kept with both reasons. One that is lifted already stays as it is."""
+    """The exclusion ends with the next data version, and both reasons are kept. A second request changes nothing."""
     return ExclusionOut.from_view(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
 
 

@@ -35,10 +35,10 @@ def export_campaign(
     database: DatabaseDep,
     media: MediaPolicyDep,
 ) -> StreamingResponse:
-    """One consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
+    """Stream one consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
 
-    Formats that are several files (`mtme`, `appraise`, `pearmut`) come as one tar archive. `bundle` is the release
-    bundle: all of them with rankings, figures, data card, data sheet and checksums, without what raters are called.
+    Formats of several files (`mtme`, `appraise`, `pearmut`) come as one tar archive. `bundle` is the release bundle:
+    all of them with rankings, figures, data card, data sheet and checksums, without the names of raters.
     """
     if format == bundle.NAME:
         pieces = bundle.stream_bundle_archive(database, campaign, media.store)
@@ -50,7 +50,7 @@ def export_campaign(
 
 @router.get(
     "/{format}/losses",
-    summary="What an export leaves out",
+    summary="Count what an export leaves out",
     response_class=StreamingResponse,
     responses=example_response(200, exports.ExportLosses(format="esa", losses={"domain": 12})),
 )
@@ -60,6 +60,6 @@ def count_export_losses(
     format: Format,
     database: DatabaseDep,
 ) -> StreamingResponse:
-    """What the format cannot carry of the campaign as it is now, counted; it takes as long as the export."""
+    """Count what the format cannot hold of the campaign as it is now. This takes as long as the export."""
     counts = exports.count_export_losses(database, campaign, format)
     return stream_response(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)

@@ -22,7 +22,7 @@ from app.web.idempotency import OnceDep
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["imports"])
 
 MOST = 5000
-Declare = Annotated[bool, Query(description="Create what is named and unknown, as imports do.")]
+Declare = Annotated[bool, Query(description="Create what is named but does not exist, as imports do.")]
 
 
 class JudgmentIn(BodyModel):
@@ -34,14 +34,16 @@ class JudgmentIn(BodyModel):
         description="Position in the document, from 1; null for the whole document."
     )
     system: Key
-    payload: dict[str, JsonValue] = Field(description="As the campaign's protocol has it: `GET /v1/protocols`.")
+    payload: dict[str, JsonValue] = Field(
+        description="Answer in the form of the campaign's protocol: `GET /v1/protocols`."
+    )
     external_id: Annotated[str, StringConstraints(min_length=1, max_length=200)] | None = Field(
-        None, description="Your name of this judgment; sent again under it, it is known and counts once."
+        None, description="Your name for this judgment; sent again, it is recognized and counts once."
     )
     submitted_at: TimeIn | None = Field(
         None,
-        description="When it was given. Where every answer to an output has a time the last counts; none may lie more "
-        "than five minutes in the future.",
+        description="When it was given. If every answer to an output has a time, the last one counts; none "
+        "may lie more than five minutes in the future.",
     )
 
 
@@ -50,16 +52,14 @@ class JudgmentsIn(RootModel[Annotated[list[JudgmentIn], Field(min_length=1, max_
 
 
 class RecordedJudgmentsOut(BaseModel):
-    """What became of the judgments."""
+    """Result of sending judgments."""
 
-    judgments: int = Field(description="Added, revisions included.")
-    revisions: int = Field(description="Of those, how many revise an earlier answer.")
+    judgments: int = Field(description="Judgments added, including revisions.")
+    revisions: int = Field(description="Number of these that revise an earlier answer.")
     unchanged: int = Field(description="Known already; nothing was added for them.")
-    planned: int = Field(0, description="Of the others, how many answer what a plan gave to the rater.")
-    handed_in: int = Field(
-        0, description="Tasks in which nothing is missing any more, and which are handed in thereby."
-    )
-    created: dict[str, int] = Field(description="By noun, with `declare`.")
+    planned: int = Field(0, description="Number of added ones that answer what a plan assigned to the rater.")
+    handed_in: int = Field(0, description="Tasks that are complete and were therefore handed in.")
+    created: dict[str, int] = Field(description="What `declare` created, by noun.")
     data_version: int
 
 
@@ -92,13 +92,13 @@ def record_judgments(
     once: OnceDep,
     declare: Declare = False,
 ) -> Response:
-    """All of them or none, under one data version. An error names `["body", i, field]`, counted from 0.
+    """Store all of them or none, under one data version. An error names `["body", i, field]`, counted from 0.
 
-    What a plan gave to the rater is answered in their task, and a task in which nothing is missing any more is handed
-    in; 409 where one that is handed in says otherwise. All else is the rater's work beside the plan, and counts, too.
+    A judgment that the plan assigned to the rater goes into their task, and a complete task is handed in; 409 if a task
+    that was handed in has another answer. All other judgments count, too, as work outside the plan.
 
-    The same answer again changes nothing, another answer of the same rater for the same output is a revision.
-    A front-end speaks for enrolled raters of its campaign only, and cannot `declare`.
+    The same answer again changes nothing; another answer of the same rater for the same output is a revision. A
+    front-end acts only for enrolled raters of its campaign and cannot use `declare`.
     """
     sent = [ExternalJudgment(**one.model_dump()) for one in body.root]
 

@@ -76,11 +76,11 @@ class FlagOut(ResponseModel):
     answer: str | None
     answered_by: str | None
     answered_at: Time | None
-    assignee: str | None = Field(description="Who sees to it, as managers call them.")
+    assignee: str | None = Field(description="Who handles it, by the name that managers use.")
 
 
 class FlagAnswerIn(BodyModel):
-    """What a manager says to it."""
+    """A manager's answer to a flag."""
 
     answer: Words
 
@@ -89,10 +89,10 @@ Assignee = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 
 
 class ExpectedFlagState(BodyModel):
-    """What flags must have now; what is left out is not looked at."""
+    """What flags must have now; what is left out is not checked."""
 
     answer: Words | None = Field(None, description="Null: they are open.")
-    assignee: Assignee | None = Field(None, description="Null: nobody sees to them.")
+    assignee: Assignee | None = Field(None, description="Null: they are assigned to nobody.")
 
 
 class FlagsPatch(BodyModel):
@@ -101,10 +101,10 @@ class FlagsPatch(BodyModel):
     flags: Annotated[
         list[Annotated[str, StringConstraints(pattern=NAME_PATTERN)]], Field(min_length=1, max_length=MOST_CHANGED)
     ]
-    answer: Words | None = Field(None, description="Null opens them again.")
-    assignee: Assignee | None = Field(None, description="Who sees to them; null for nobody.")
+    answer: Words | None = Field(None, description="Null reopens them.")
+    assignee: Assignee | None = Field(None, description="Who handles them; null for nobody.")
     expected: ExpectedFlagState | None = Field(
-        None, description="What all of them must have now, so that nothing is overwritten that somebody else said."
+        None, description="Current values that all of them must have, so that no other change is overwritten."
     )
 
     @model_validator(mode="after")
@@ -125,9 +125,9 @@ class PreviousFlagState(ResponseModel):
 
 
 class FlagsChangedOut(BaseModel):
-    """What became of a change of several flags."""
+    """Result of a change of several flags."""
 
-    before: list[PreviousFlagState] = Field(description="In the order of the list.")
+    before: list[PreviousFlagState] = Field(description="Earlier values, in the order of the list.")
 
 
 EXAMPLE = FlagOut(
@@ -162,7 +162,7 @@ def create_flag(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """About a task that the rater has or had; it stays with the rater."""
+    """The task must be one that the rater has or had. It stays with the rater."""
 
     def make() -> IdempotentResponse:
         name = flags.create_flag(session, task, **body.model_dump(), rater=rater)
@@ -186,7 +186,7 @@ def list_flags(
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[FlagOut]:
-    """In the order in which they came. A page of a search may be short, or empty, though there is a next one."""
+    """List flags, oldest first. A page of a search may be short or empty although there is a next one."""
     reported, reached = flags.list_flags(
         session, campaign, after=cursor, limit=limit + 1, answered=answered, rater=rater, q=q
     )
@@ -198,7 +198,7 @@ def list_flags(
     "/campaigns/{campaign}/flags",
     summary="Change several flags",
     responses={
-        **example_response(200, BEFORE, "All are changed, or none where one cannot be."),
+        **example_response(200, BEFORE, "All are changed, or none if one cannot be."),
         409: {"description": "Some have something else than `expected`; `errors` names each."},
     },
 )
@@ -217,10 +217,10 @@ def patch_flags(
     ],
     session: SessionDep,
 ) -> FlagsChangedOut:
-    """Answer all of them, open them again, or say who sees to them. `before` is what they had.
+    """Answer the flags, reopen them, or assign them to somebody. `before` returns their previous values.
 
-    To undo a change, send what was before, and as `expected` what the change had set. An answer that comes back this
-    way is by whoever brings it back, and of that time; the audit log has the earlier ones.
+    To undo a change, send the previous values, and as `expected` what the change had set. A restored answer has the
+    name of the user who restores it and the time of the change; the audit log has the earlier ones.
     """
     values = body.model_dump(include=body.model_fields_set - {"flags", "expected"})
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
@@ -238,7 +238,7 @@ def answer_flag(
     body: Annotated[FlagAnswerIn, declare_json_body(FlagAnswerIn, excluded={"answer": "the segment is left out"})],
     session: SessionDep,
 ) -> FlagOut:
-    """Another answer takes the place of the first; the audit log has both times."""
+    """A new answer replaces the earlier one. The audit log records both."""
     return _make_flag_out(flags.answer_flag(session, campaign, flag, said=body.answer, actor=caller.actor))
 
 

@@ -40,13 +40,13 @@ class GateQuery(AsOfQuery, GateOptions):
 Asked = Annotated[GateQuery, Query()]
 
 
-@router.get("/gate", summary="Is the candidate good enough", response_class=Response, responses=ANY)
+@router.get("/gate", summary="Test whether a candidate is good enough", response_class=Response, responses=ANY)
 async def get_gate_result(
     caller: Viewer, request: Request, campaign: CampaignKey, given: Asked, database: DatabaseDep, prefer: Prefer = ""
 ) -> Response:
-    """Better, not worse by a margin, or equivalent to the baseline; at which p, and would it show again.
+    """Test whether it is better, not worse by a margin, or equivalent to the baseline, and whether this replicates.
 
-    As JSON, or as what `Accept` prefers. Of many systems a job answers.
+    The result is JSON, or what `Accept` prefers. For many systems, a job computes it.
     """
     return await _answer(caller, request, campaign, given, database, prefer)
 

@@ -32,7 +32,7 @@ class GuidelineTextsIn(RootModel[Annotated[dict[Language, Markdown], Field(min_l
 class GuidelineTextsOut(ResponseModel):
     """A version of a text; it never changes."""
 
-    version: int = Field(description="Counts from 1.")
+    version: int = Field(description="Number of the version, from 1.")
     texts: dict[str, str] = Field(description="Markdown by language.")
     at: Time
 
@@ -52,14 +52,14 @@ def put_guidelines(
     body: Annotated[GuidelineTextsIn, declare_json_body(GuidelineTextsIn, english=ENGLISH)],
     session: SessionDep,
 ) -> Response:
-    """Other texts are a new version; judgments record the version that they were made under."""
+    """Different texts become a new version. Judgments record the version under which they were made."""
     return json_response(
         _make_texts_out(guidelines.put_guidelines(session, campaign, "guidelines", body.root, actor=caller.actor))
     )
 
 
 @router.get(
-    "/guidelines", summary="Read the guidelines", responses=example_response(200, EXAMPLE, "Their current state.")
+    "/guidelines", summary="Get the guidelines", responses=example_response(200, EXAMPLE, "Their current state.")
 )
 def get_guidelines(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
@@ -67,12 +67,12 @@ def get_guidelines(
     session: SessionDep,
     version: Version = None,
 ) -> GuidelineTextsOut:
-    """For everybody in the campaign, raters included."""
+    """Everybody in the campaign may read them, including raters."""
     return _make_texts_out(guidelines.get_guidelines(session, campaign, "guidelines", version=version))
 
 
 @router.put(
-    "/consent", summary="Write the text of consent", responses=example_response(200, CONSENT, "The current state.")
+    "/consent", summary="Write the consent text", responses=example_response(200, CONSENT, "The current state.")
 )
 def put_consent(
     caller: Manager,
@@ -80,22 +80,20 @@ def put_consent(
     body: Annotated[GuidelineTextsIn, declare_json_body(GuidelineTextsIn, two=AGREE)],
     session: SessionDep,
 ) -> Response:
-    """Another text is a new version: nobody gets a task before agreeing to it."""
+    """A different text becomes a new version. No rater gets a task before agreeing to it."""
     return json_response(
         _make_texts_out(guidelines.put_guidelines(session, campaign, "consent", body.root, actor=caller.actor))
     )
 
 
-@router.get(
-    "/consent", summary="Read the text of consent", responses=example_response(200, CONSENT, "The current state.")
-)
+@router.get("/consent", summary="Get the consent text", responses=example_response(200, CONSENT, "The current state."))
 def get_consent(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     version: Version = None,
 ) -> GuidelineTextsOut:
-    """The latest, or the version that somebody agreed to."""
+    """Return the latest text, or the version to which somebody agreed."""
     return _make_texts_out(guidelines.get_guidelines(session, campaign, "consent", version=version))
 
 

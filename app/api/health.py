@@ -55,7 +55,7 @@ class Readiness(Health):
 
 
 class Version(BaseModel):
-    """version: of the program. method_version: of the statistics; reports of one are comparable."""
+    """version: of the program. method_version: of the statistics; reports with the same one are comparable."""
 
     version: str
     method_version: str
@@ -64,18 +64,18 @@ class Version(BaseModel):
 READY = Readiness(parts={"postgres": ServicePartOut(state="running"), "web": ServicePartOut(state="running")})
 
 
-@router.get("/livez", summary="Is the process alive", responses=example_response(200, Health()))
+@router.get("/livez", summary="Check whether the process is alive", responses=example_response(200, Health()))
 async def livez(_: Public) -> Health:
-    """Answers as long as the process can answer; it does not look at the database."""
+    """Answer as long as the process runs. The database is not checked."""
     return Health()
 
 
-@router.get("/readyz", summary="Can requests be served", responses=example_response(200, READY))
+@router.get("/readyz", summary="Check whether requests can be served", responses=example_response(200, READY))
 async def readyz(_: Public, database: DatabaseDep) -> Readiness:
-    """Asks the database; 503 while it cannot be reached or has the schema of an earlier version.
+    """Check the database; return 503 while it cannot be reached or has the schema of an earlier version.
 
-    Either says how the parts of the service are: an embedded Postgres that is started again, with the reason, or a
-    worker that has ended. A worker that is away hinders no request.
+    Either response gives the state of the parts of the service, such as an embedded Postgres that is being restarted,
+    with the reason, or a worker that has ended. Requests are served without a worker, too.
     """
     try:
         await to_thread.run_sync(readiness.check_readiness, database, limiter=_health_check_thread())
@@ -93,12 +93,12 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
 
 @router.get(
     "/metrics",
-    summary="What is counted",
+    summary="Get metrics for Prometheus",
     response_class=PlainTextResponse,
     responses=non_json_example_response(200, "In Prometheus' text format.", any=("text/plain", METRIC)),
 )
 async def get_prometheus_metrics(_: Public, request: Request, database: DatabaseDep) -> Response:
-    """Requests, answers written, leases, queues, workers and connections. No names stand in it."""
+    """Count requests, answers written, leases, queues, workers and connections. The metrics contain no names."""
     counted: ServiceMetrics = request.app.state.metrics
     counted.in_use.set(database.connections_in_use)
     state = await to_thread.run_sync(request.app.state.service_state.read, limiter=_health_check_thread())
@@ -107,12 +107,12 @@ async def get_prometheus_metrics(_: Public, request: Request, database: Database
 
 @router.get(
     "/v1/metrics",
-    summary="How far campaigns are, for monitoring",
+    summary="Get task counts for monitoring",
     response_class=PlainTextResponse,
     responses=non_json_example_response(200, "In Prometheus' text format.", any=("text/plain", PROGRESS)),
 )
 def get_campaign_task_gauges(caller: Viewer, session: SessionDep) -> Response:
-    """Tasks of open and paused campaigns by state; of its campaign alone for a credential of one."""
+    """Count tasks of open and paused campaigns by state; with a credential for one campaign, in that campaign only."""
     gauges = service_state.list_campaign_task_gauges(session, only=caller.campaign)
     return Response(format_gauges(gauges), media_type=MEDIA_TYPE)
 
@@ -120,7 +120,7 @@ def get_campaign_task_gauges(caller: Viewer, session: SessionDep) -> Response:
 EXAMPLE = Version(version="0.1.0", method_version=METHOD_VERSION)
 
 
-@router.get("/version", summary="Which version", responses=example_response(200, EXAMPLE))
+@router.get("/version", summary="Get the version", responses=example_response(200, EXAMPLE))
 async def version(_: Public) -> Version:
-    """The version of the program and of its statistics."""
+    """Return the versions of the program and of its statistics."""
     return Version(version=installed("plumbline"), method_version=METHOD_VERSION)

@@ -35,7 +35,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
 CSV = "text/csv"
 TABLE = non_json_example_response(
     200,
-    "A line a rater and day.",
+    "One line per rater and day.",
     csv=(CSV, "campaign,team,rater,day,active_seconds,adjusted_seconds\r\nted-ende,bonn,r1,2026-11-20,5400.0,600\r\n"),
 )
 ANSWERED: dict[int | str, dict[str, Any]] = {
@@ -50,7 +50,7 @@ def _make_hours_examples() -> dict[int | str, dict[str, Any]]:
     return {200: {**in_json[200], "content": {**in_json[200]["content"], **TABLE[200]["content"]}}}
 
 
-@router.get("", summary="Payable hours", response_model=CampaignHoursOut, responses=_make_hours_examples())
+@router.get("", summary="Get payable hours", response_model=CampaignHoursOut, responses=_make_hours_examples())
 def get_rater_hours(
     caller: Coordinator,
     request: Request,
@@ -59,7 +59,7 @@ def get_rater_hours(
     team: Team = None,
     utc_offset: Offset = 0,
 ) -> Response:
-    """By rater and day, and by team; a coordinator gets its team. Measured by one rule, in which reading counts."""
+    """Return hours by rater and day, and by team; coordinators get their team. Reading time counts, by one rule."""
     payable = hours.make_hours_report(session, campaign, by=caller, team=team, utc_offset=utc_offset)
     if choose_media_type(request, ("application/json", CSV)) == CSV:
         return Response(hours.encode_hours_csv(payable), media_type=CSV, headers={"Vary": "Accept"})
@@ -83,7 +83,7 @@ def get_rater_hours_in_format(
 
 @router.get(
     "/adjustments",
-    summary="Messages about hours",
+    summary="List messages about hours",
     responses=example_response(200, Page[HoursAdjustmentOut](items=[ENTRY], next=None)),
 )
 def list_hours_adjustments(
@@ -95,7 +95,7 @@ def list_hours_adjustments(
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[HoursAdjustmentOut]:
-    """Adjustments, disputes and refusals, in the order in which they were made. None is ever changed."""
+    """List adjustments, disputes and refusals in the order in which they were made. None ever changes."""
     adjustments = hours.list_hours_adjustments_and_disputes(
         session, campaign, by=caller, after=cursor, limit=limit + 1, answered=answered, q=q
     )
@@ -115,7 +115,7 @@ def adjust_hours(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """Add seconds, or take some off; with `answers` it accepts a dispute, in whole or in part."""
+    """Add or subtract seconds. With `answers`, accept a dispute in whole or in part."""
 
     def make() -> IdempotentResponse:
         return _answer(hours.adjust_hours(session, campaign, **body.model_dump(), actor=caller.actor))
@@ -126,7 +126,7 @@ def adjust_hours(
 @router.post(
     "/refusals",
     status_code=201,
-    summary="Refuse a dispute",
+    summary="Refuse a dispute about hours",
     responses={**example_response(201, ENTRY, "Answered."), **ANSWERED},
 )
 def refuse_hours_dispute(
@@ -139,7 +139,7 @@ def refuse_hours_dispute(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """With a reason that the rater sees."""
+    """The rater sees the reason."""
 
     def make() -> IdempotentResponse:
         return _answer(hours.refuse_hours_dispute(session, campaign, **body.model_dump(), actor=caller.actor))

@@ -82,7 +82,7 @@ class SingleRequestImportQuery(BaseModel):
 @router.post(
     "",
     status_code=201,
-    summary="Announce an import, or do it in one request",
+    summary="Announce an import, or import one file",
     responses={
         **example_response(201, ANNOUNCED, "Announced; send its files, then commit it."),
         **example_response(200, REPORT, "With `format`: the file was read and stored."),
@@ -96,7 +96,7 @@ def create_import(
     database: DatabaseDep,
     once: OnceDep,
 ) -> Response:
-    """Nothing is visible before the commit: all of it or nothing. With `format=` the body is the file itself."""
+    """Nothing is visible before the commit, which stores all or nothing. With `format=`, the body is the file."""
     if isinstance(body, UploadedFile):
         return _import_now(database, campaign, asked, body, caller, once)
     with database.transaction() as session:
@@ -104,9 +104,9 @@ def create_import(
         return once(session, caller, lambda: _announce_import(session, campaign, *announced))
 
 
-@router.get("/{import}", summary="Look at an import", responses=example_response(200, ANNOUNCED))
+@router.get("/{import}", summary="Get an import", responses=example_response(200, ANNOUNCED))
 def get_import(caller: Manager, campaign: CampaignKey, id: ImportId, session: SessionDep) -> ImportOut:  # noqa: A002, ARG001  (the contract's word; who may call)
-    """Its files so far and, once it is committed, its report."""
+    """Return its files so far and, once it is committed, its report."""
     return ImportOut.from_view(imports.get_import(session, campaign, id))
 
 
@@ -118,14 +118,14 @@ def list_imports(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[ImportListRowOut]:
-    """In the order in which they were announced."""
+    """List imports in the order in which they were announced."""
     views = imports.list_imports(session, campaign, after=cursor, limit=limit + 1)
     return make_page([ImportListRowOut.model_validate(one) for one in views], limit, lambda one: one.public_id)
 
 
 @router.get(
     "/{import}/files",
-    summary="List an import's files",
+    summary="List the files of an import",
     responses=example_response(200, Page[FileOut](items=[FILE], next=None)),
 )
 def list_import_files(
@@ -136,12 +136,14 @@ def list_import_files(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[FileOut]:
-    """By name."""
+    """List the files by name."""
     files = imports.list_import_files(session, campaign, id, after=cursor, limit=limit + 1)
     return make_page([FileOut.model_validate(one) for one in files], limit, lambda one: one.name)
 
 
-@router.put("/{import}/files/{name}", summary="Send a file", responses=example_response(200, FILE, "Received."))
+@router.put(
+    "/{import}/files/{name}", summary="Send a file of an import", responses=example_response(200, FILE, "Received.")
+)
 def put_import_file(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -150,7 +152,7 @@ def put_import_file(
     upload: UploadDep,
     session: SessionDep,
 ) -> FileOut:
-    """The bytes of the file are the body. The same file again changes nothing; another under its name is refused."""
+    """The body is the bytes of the file. The same file again changes nothing; another one of that name is refused."""
     return FileOut.model_validate(imports.add_import_file(session, campaign, id, name, upload.pieces()))
 
 
@@ -165,7 +167,7 @@ def commit_import(
     dry_run: DryRun = False,
     skip_bad_lines: SkipBadLines = False,
 ) -> ImportReport:
-    """Read all files and store what they say. A second commit answers with the report of the first."""
+    """Read all files and store their content. A second commit returns the report of the first."""
     report = imports.commit_import(
         database,
         campaign,

@@ -21,16 +21,16 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/reports", tags=["test sets"]
 
 @router.get(
     "/ingest",
-    summary="Look at the test set",
+    summary="Check the test set",
     response_model=IngestReportOut,
     responses={**example_response(200, EXAMPLE), **LATER},
 )
 async def get_ingest_report(
     _: Manager, request: Request, campaign: CampaignKey, database: DatabaseDep, prefer: Prefer = ""
 ) -> IngestReportOut | Response:
-    """Counts, and what to look at: outputs missing, empty or identical, in another script, with broken markup.
+    """Return counts and possible problems: outputs missing, empty, identical, in another script, with broken markup.
 
-    A job looks through more than 10,000 outputs; what it finds is stored until texts change.
+    For more than 10,000 outputs, a job does this. Its findings are stored until texts change.
     """
     outcome = await wait_for_report_or_job(
         request, database, prefer, partial(ingest_reports.find_or_queue_ingest_report, database, campaign)

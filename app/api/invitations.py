@@ -35,7 +35,7 @@ NO_SECRET = "x" * 43
 QUERIES = {"prolific": "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"}
 PublicId = Annotated[str, Path(alias="invitation", pattern="^i_[0-9a-f]{32}$", examples=[ID])]
 Place = Number
-Live = Annotated[bool | None, Query(description="Only those by which somebody can still come, or only the others.")]
+Live = Annotated[bool | None, Query(description="Only those that can still be used, or only the others.")]
 SearchWords = Annotated[
     str,
     Query(
@@ -54,7 +54,7 @@ CompletionWords = Annotated[
         examples=["C7Q2"],
     ),
 ]
-Sort = Annotated[InvitationSort, Query(description="By id, or by when they were made; `-` the other way round.")]
+Sort = Annotated[InvitationSort, Query(description="By id or by creation time; `-` reverses the order.")]
 ENDED: dict[int | str, dict[str, Any]] = {
     403: {"description": "The request comes from another site, or the platform did not sign the id."},
     404: {"description": "No such invitation, another secret, or it has ended."},
@@ -64,21 +64,21 @@ ENDED: dict[int | str, dict[str, Any]] = {
 
 
 class InvitationIn(BodyModel):
-    """An invitation to make."""
+    """An invitation to create."""
 
-    count: Annotated[int, Field(ge=1, le=100_000)] = Field(description="How many may come.")
+    count: Annotated[int, Field(ge=1, le=100_000)] = Field(description="Number of places.")
     platform: Literal["prolific", "mturk", "toloka"] | None = None
     team: Key | None = None
     completion_url: Annotated[str, StringConstraints(min_length=1, max_length=invitations.LONGEST_URL)] | None = Field(
-        None, description="Where the last page leads; the code replaces `{code}`, or is put at the end."
+        None, description="Address that the last page links to; the code replaces `{code}`, or is appended."
     )
-    expires_at: TimeIn | None = Field(None, description="When nobody new can come any more; null for never.")
+    expires_at: TimeIn | None = Field(None, description="When enrolment ends; null for never.")
     signed: bool = Field(
-        default=False, description="The platform signs its ids, with a key that the answer shows once."
+        default=False, description="The platform signs its ids with a key, which the response shows once."
     )
     per_hour: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
         None,
-        description="How many may come in any hour; null: half of `count`, no bound where ids are signed.",
+        description="New raters per hour at most; null: half of `count`, or no limit if ids are signed.",
     )
 
 
@@ -88,24 +88,24 @@ class InvitationOut(ResponseModel):
     invitation: str = Field(validation_alias="public_id", serialization_alias="invitation")
     platform: str | None
     count: int = Field(validation_alias="seats", serialization_alias="count")
-    taken: int = Field(description="How many came.")
+    taken: int = Field(description="Places taken.")
     team: str | None
     completion_url: str | None
     created_at: Time
     expires_at: Time | None
     revoked_at: Time | None
     live: bool = Field(description="Neither expired nor revoked.")
-    per_hour: int | None = Field(description="How many new ones may come in any hour; null: no bound.")
-    signed: bool = Field(description="Whether ids have to be signed.")
+    per_hour: int | None = Field(description="New raters per hour at most; null for no limit.")
+    signed: bool = Field(description="Whether ids must be signed.")
 
 
 class CreatedInvitationOut(InvitationOut):
     """A new invitation with its link, which is shown this once."""
 
-    link: str = Field(description="For the platform; the secret stands in the fragment.")
-    secret: str = Field(description="For front-ends of your own, which claim by it.")
+    link: str = Field(description="For the platform; the secret is in the fragment.")
+    secret: str = Field(description="For front-ends of your own, which use it to claim a seat.")
     signing_key: str | None = Field(
-        description="In hexadecimal. `signature` is the HMAC-SHA256 of the id by it, in hexadecimal."
+        description="Hexadecimal key. `signature` is the hexadecimal HMAC-SHA256 of the id under this key."
     )
 
 
@@ -114,22 +114,22 @@ class SeatClaimIn(BodyModel):
 
     secret: Annotated[str, StringConstraints(pattern="^(o[1-9][0-9]{0,3}-)?[A-Za-z0-9_-]{43}$")]
     external_id: Annotated[str, StringConstraints(pattern="^[!-~]{1,200}$")] = Field(
-        description="Who the platform says it is: PROLIFIC_PID, workerId. The same again is the same rater."
+        description="The rater's id on the platform: PROLIFIC_PID, workerId. The same id is the same rater."
     )
     signature: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = Field(
-        None, description="Of `external_id`, by the signing key; needed where the invitation is `signed`."
+        None, description="Signature of `external_id` with the signing key; required if the invitation is `signed`."
     )
     want: Literal["session", "token"] = Field("session", description="A cookie for a browser, or a token.")
 
 
 class SeatClaimOut(BaseModel):
-    """A seat that is taken."""
+    """A seat that was taken."""
 
     campaign: str
-    rater: str = Field(description="A made-up key; the platform's id is kept apart and can be erased.")
+    rater: str = Field(description="A generated key; the platform's id is stored separately and can be erased.")
     expires_at: Time
     csrf: str | None = Field(description="With a session: send it as `X-CSRF-Token` with every change.")
-    token: str | None = Field(description="Where one was wanted; send it as `Authorization: Bearer …`.")
+    token: str | None = Field(description="If requested; send it as `Authorization: Bearer …`.")
 
 
 class TaskWithCompletionCodeOut(ResponseModel):
@@ -142,7 +142,9 @@ class TaskWithCompletionCodeOut(ResponseModel):
     external_id: str | None
     invitation: str | None
     platform: str | None
-    attention_check: bool = Field(description="Whether the task was one: it has a code like all, and is no work.")
+    attention_check: bool = Field(
+        description="Whether the task was an attention check, which has a code but is not work."
+    )
 
 
 NEW = {"count": 40, "platform": "prolific", "completion_url": "https://app.prolific.com/submissions/complete?cc={code}"}
@@ -195,7 +197,7 @@ DONE = TaskWithCompletionCodeOut.model_validate(
 @router.post(
     "/campaigns/{campaign}/invitations",
     status_code=201,
-    summary="Invite by count",
+    summary="Create an invitation for a number of raters",
     responses=example_response(201, INVITED, "Made; the secret is shown once."),
 )
 def create_invitation(
@@ -206,7 +208,7 @@ def create_invitation(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """Whoever holds the link can enrol, until the places are taken: publish it on the platform and nowhere else."""
+    """Anybody with the link can enrol until all places are taken. Publish it on the platform and nowhere else."""
 
     def make() -> IdempotentResponse:
         given = body.model_dump(exclude={"count"})
@@ -238,7 +240,7 @@ def list_invitations(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[InvitationOut]:
-    """Ended ones included, without their secrets."""
+    """List all invitations, including ended ones, without their secrets."""
     after = parse_sort_cursor(cursor, by_value=sort.endswith("made"))
     views = invitations.list_invitations(session, campaign, after=after, limit=limit + 1, live=live, sort=sort, q=q)
     page = make_page(views, limit, lambda view: format_sort_cursor(*invitations.make_invitation_cursor(view, sort)))
@@ -247,18 +249,18 @@ def list_invitations(
 
 @router.get(
     "/campaigns/{campaign}/invitations/{invitation}",
-    summary="Look at an invitation",
+    summary="Get an invitation",
     responses=example_response(200, EXAMPLE),
 )
 def get_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> InvitationOut:  # noqa: ARG001  (says who may call)
-    """How many came by it."""
+    """Return its settings and how many raters have used it."""
     return InvitationOut.model_validate(invitations.get_invitation(session, campaign, invitation))
 
 
 @router.delete(
     "/campaigns/{campaign}/invitations/{invitation}",
     status_code=204,
-    summary="End an invitation",
+    summary="Revoke an invitation",
     response_description="Ended, at once.",
 )
 def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: PublicId, session: SessionDep) -> None:
@@ -268,7 +270,7 @@ def revoke_invitation(caller: Manager, campaign: CampaignKey, invitation: Public
 
 @router.get(
     "/campaigns/{campaign}/completions",
-    summary="List codes of completion",
+    summary="List completion codes",
     responses=example_response(200, Page[TaskWithCompletionCodeOut](items=[DONE], next=None)),
 )
 def list_completion_codes(
@@ -279,9 +281,9 @@ def list_completion_codes(
     limit: Limit = 50,
     cursor: Place = 0,
 ) -> Page[TaskWithCompletionCodeOut]:
-    """Who was given which code for which task, in the order of the tasks: for paying on the platform.
+    """List who was given which code for which task, in the order of the tasks, for payment on the platform.
 
-    A page of a search may be short, or empty, though there is a next one.
+    A page of a search may be short or empty although there is a next one.
     """
     completions, reached = invitations.list_completion_codes(session, campaign, after=cursor, limit=limit + 1, q=q)
     page = make_page(completions, limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
@@ -293,7 +295,7 @@ def list_completion_codes(
 @router.post(
     "/invitations/{invitation}/claim",
     status_code=201,
-    summary="Take a seat",
+    summary="Enrol by an invitation",
     responses={**ENDED, **example_response(201, CLAIMED, "Enrolled, or known from before.")},
 )
 def claim_invitation(
@@ -306,10 +308,9 @@ def claim_invitation(
     request: Request,
     database: DatabaseDep,
 ) -> Response:
-    """No credential but the invitation's secret. What the rater had before under this id ends.
+    """The only credential needed is the invitation's secret. An earlier credential of the rater with this id ends.
 
-    An id that is known already needs the credential of before as well, as cookie or as token, or the platform's
-    signature.
+    For an id that is already known, also send its earlier credential, as cookie or token, or the platform's signature.
     """
     check_not_cross_site(request)
     use_organization_of_credential(request, body.secret)

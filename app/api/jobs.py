@@ -61,9 +61,9 @@ class PictureNameQuery(BaseModel):
     picture: str = Field("", max_length=40, description="By name, where a report has several.", examples=["power"])
 
 
-@router.get("/jobs/{job}", summary="How far a job is", response_class=Response, responses=IN_JSON)
+@router.get("/jobs/{job}", summary="Get the progress of a job", response_class=Response, responses=IN_JSON)
 def get_job(caller: Viewer, job: JobId, session: SessionDep) -> Response:
-    """`Retry-After` says when to look again; once it is done, `Location` says where the report is."""
+    """`Retry-After` says when to ask again. Once the job is done, `Location` says where the report is."""
     view = jobs.get_visible_job(session, job, caller)
     _check_role(caller, view)
     return job_response(view, 200)
@@ -71,7 +71,7 @@ def get_job(caller: Viewer, job: JobId, session: SessionDep) -> Response:
 
 @router.delete("/jobs/{job}", summary="Cancel a job", response_class=Response, responses=IN_JSON)
 def delete_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
-    """Whoever computes for it stops within two seconds; a job that has ended stays as it is."""
+    """The computation stops within two seconds. A job that has ended stays as it is."""
     return job_response(jobs.cancel_job(session, job, caller), 200)
 
 
@@ -88,21 +88,21 @@ def list_jobs(
     limit: Limit = 50,
     cursor: After = None,
 ) -> Page[JobOut]:
-    """Of a campaign, the newest first."""
+    """List the jobs of a campaign, newest first."""
     views = jobs.list_campaign_jobs(session, campaign, caller, before=cursor, limit=limit + 1, state=state)
     return make_page([JobOut.from_view(view) for view in views], limit, lambda one: one.job)
 
 
 @router.get(
     "/jobs/{job}/report",
-    summary="The report of a job",
+    summary="Get the report of a job",
     response_class=Response,
     responses={**report_routes.ANY_REPORT, **LATER},
 )
 def get_job_report(
     caller: Viewer, request: Request, job: JobId, drawn: Annotated[PictureNameQuery, Query()], database: DatabaseDep
 ) -> Response:
-    """As JSON, CSV, LaTeX, Markdown or SVG, by Accept; 202 with the job while there is none."""
+    """Return JSON, CSV, LaTeX, Markdown or SVG, by `Accept`, or 202 with the job while there is no report."""
     with database.transaction() as session:
         view = jobs.get_visible_job(session, job, caller)
         _check_role(caller, view)

@@ -29,19 +29,19 @@ class ActivityEventIn(BodyModel):
     """Something that the page did. A retry counts once: (task, session, seq) is unique."""
 
     session: Annotated[str, StringConstraints(pattern="^[A-Za-z0-9_-]{1,64}$")] = Field(
-        description="Of the page, made up anew when it is loaded."
+        description="Session of the page, new each time it is loaded."
     )
     seq: Annotated[int, Field(ge=0, le=LARGEST)]
     kind: Annotated[str, StringConstraints(pattern="^[a-z][a-z0-9_]{0,31}$")]
-    at_ms: Annotated[int, Field(ge=0, le=2**53)] = Field(description="By the browser's clock.")
+    at_ms: Annotated[int, Field(ge=0, le=2**53)] = Field(description="Time by the browser's clock.")
     item: Position | None = None
     segment: Position | None = None
     media: Annotated[str, StringConstraints(pattern="^m_[0-9a-f]{32}$")] | None = Field(
         None,
-        description="Of `media_play`, `media_heard` (every few seconds meanwhile), `media_pause`, `media_seek` and "
-        "`media_ended`: the file's id.",
+        description="Id of the file, for `media_play`, `media_heard` (every few seconds meanwhile), "
+        "`media_pause`, `media_seek` and `media_ended`.",
     )
-    media_ms: Annotated[int, Field(ge=0, le=2**53)] | None = Field(None, description="And where in it, in ms.")
+    media_ms: Annotated[int, Field(ge=0, le=2**53)] | None = Field(None, description="Position in the file, in ms.")
 
 
 class HeartbeatIn(BodyModel):
@@ -51,10 +51,10 @@ class HeartbeatIn(BodyModel):
 
 
 class HeartbeatOut(BaseModel):
-    """Until when the lease goes on."""
+    """When the extended lease ends."""
 
     leased_until: Time | None
-    kept: str | None = Field(None, description="`surplus` where somebody else has the task now.")
+    kept: str | None = Field(None, description="`surplus` if another rater has the task now.")
 
 
 BEAT = {"events": [{"session": "s1", "seq": 0, "kind": "focus", "at_ms": 1795190400000, "item": 1, "segment": 1}]}
@@ -69,7 +69,7 @@ async def lease_task(
     service: JudgingServiceDep,
     request: Request,
 ) -> LeaseOut:
-    """The task that the rater holds already, or the next one, or why there is none now."""
+    """Return the task that the rater already holds, or the next one, or why there is none now."""
     leased = LeaseOut.from_lease(await leases.lease_task(service, rater=rater))
     if leased.task is None:
         metrics: ServiceMetrics = request.app.state.metrics
@@ -91,7 +91,7 @@ async def extend_lease(
     body: Annotated[HeartbeatIn, declare_json_body(HeartbeatIn, aside=True, focus=BEAT, silent={})],
     service: JudgingServiceDep,
 ) -> Response:
-    """With what was done since, each event once however often it is sent."""
+    """Extend the lease, and store what was done since the last heartbeat, each event once however often it is sent."""
     events = [ActivityEvent(**one.model_dump()) for one in body.events]
     alive = await leases.extend_lease(service, task, events, rater=rater)
     told = HeartbeatOut(leased_until=alive.leased_until, kept="surplus" if alive.surplus else None)

@@ -25,7 +25,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 LONGEST = 400
 USUAL = 90
 CSV = "text/csv; charset=utf-8"
-Days = Annotated[int, Query(ge=1, le=LONGEST, description="Until the link ends.", examples=[90])]
+Days = Annotated[int, Query(ge=1, le=LONGEST, description="Days until the link ends.", examples=[90])]
 SECRET = "plb_0f3a9c51d27e_" + "x" * 43
 
 
@@ -33,19 +33,19 @@ class RaterLinkOut(BaseModel):
     """A link with its secret, which is shown this once."""
 
     rater: str
-    link: str = Field(description="The secret stands in the fragment, which browsers never send.")
+    link: str = Field(description="The secret is in the fragment, which browsers never send.")
     expires_at: Time
-    qr: str = Field(description="The link as a QR code: SVG.")
+    qr: str = Field(description="The link as a QR code, in SVG.")
 
 
 class RaterLinksIn(BodyModel):
-    """Whose links to make."""
+    """Raters for whom to make links."""
 
-    team: Key | None = Field(None, description="Null: a coordinator's own team, a manager's whole campaign.")
+    team: Key | None = Field(None, description="Null: a coordinator's own team, or a manager's whole campaign.")
     raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)] | None = Field(
-        None, description="Only these; each must be active or paused. Null: all of the team."
+        None, description="Only these raters; each must be active or paused. Null: all of the team."
     )
-    days: Annotated[int, Field(ge=1, le=LONGEST)] = Field(USUAL, description="Until the links end.")
+    days: Annotated[int, Field(ge=1, le=LONGEST)] = Field(USUAL, description="Days until the links end.")
 
 
 EXAMPLE = RaterLinkOut.model_validate(
@@ -62,7 +62,7 @@ FILE = f"rater,link,expires_at,name,email\r\nr1,https://plumbline.example.org/#t
 @router.post(
     "/raters/{rater}/link",
     status_code=201,
-    summary="Give a rater a link",
+    summary="Create a sign-in link for a rater",
     responses={
         **example_response(201, EXAMPLE, "Made; the secret is shown once."),
         409: {"description": "Erased, or not enrolled."},
@@ -77,7 +77,7 @@ def create_rater_link(
     once: OnceDep,
     days: Days = USUAL,
 ) -> Response:
-    """It signs its rater in. The one before, and every session it opened, ends at once."""
+    """The link signs the rater in. The earlier link and every session that it opened end at once."""
 
     def make() -> IdempotentResponse:
         made = links.renew_rater_link(session, campaign, rater, days=days, by=caller)
@@ -91,7 +91,7 @@ def create_rater_link(
 @router.post(
     "/links",
     status_code=201,
-    summary="Give a team its links",
+    summary="Create sign-in links for a team",
     response_class=Response,
     responses=non_json_example_response(201, "Made; the secrets are shown once.", csv=("text/csv", FILE)),
 )
@@ -106,7 +106,7 @@ def create_rater_links(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """One line a rater who is active or paused. The links they had before end at once."""
+    """Return one line for each active or paused rater. Their earlier links end at once."""
 
     def make() -> IdempotentResponse:
         made = links.renew_rater_links(session, campaign, body.team, body.raters, days=body.days, by=caller)

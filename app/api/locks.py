@@ -27,17 +27,17 @@ Lines = Annotated[list[Line], Field(max_length=50)]
 
 
 class AnalysisLockIn(BodyModel):
-    """What to lock; what is left out is as it is locked, at first `recommended` and no rules."""
+    """What to lock. What is left out stays as locked; at first, `recommended` and no rules."""
 
     recipe: Key | None = Field(None, description="Name of a recipe, including the campaign's own.")
     normalize: Literal["z", "none"] | None = Field(
-        None, description="Settles `normalize: auto` where there are no judgments yet to settle it by."
+        None, description="Replaces `normalize: auto` when there are no judgments yet from which to choose."
     )
     hypotheses: Lines | None = None
     exclusion_rules: Lines | None = None
     stopping_rule: Line | None = None
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)] | None = Field(
-        None, description="Why it is changed; an amendment needs one, and so does a lock after the first judgment."
+        None, description="Reason for the change; required for an amendment and for a lock after the first judgment."
     )
 
 
@@ -47,14 +47,14 @@ class AnalysisLockEntryOut(BaseModel):
     n: int
     data_version: int
     before_judgments: bool
-    recipe: dict[str, JsonValue] = Field(description="Every choice, as it was frozen.")
+    recipe: dict[str, JsonValue] = Field(description="Every choice as it was frozen.")
     hypotheses: list[str]
     exclusion_rules: list[str]
     stopping_rule: str | None
     reason: str | None
     actor: str
     at: Time
-    previous: str | None = Field(description="Hash of the entry before.")
+    previous: str | None = Field(description="Hash of the previous entry.")
     hash: str = Field(
         description="SHA-256 of the entry as JSON with sorted keys and no spaces: campaign, n, before_judgments, "
         "recipe, hypotheses, exclusion_rules, stopping_rule, reason, actor, at (ISO 8601 with +00:00) and previous."
@@ -64,10 +64,10 @@ class AnalysisLockEntryOut(BaseModel):
 class AnalysisLockHistoryOut(BaseModel):
     """The lock with its amendments."""
 
-    hash: str = Field(description="Of the latest entry, which stands for all of them.")
+    hash: str = Field(description="Hash of the latest entry, which covers all of them.")
     preregistered: bool = Field(description="The first entry was made before the first judgment.")
     amendments: int
-    intact: bool = Field(description="Every hash is that of its entry.")
+    intact: bool = Field(description="Every stored hash matches its entry.")
     entries: list[AnalysisLockEntryOut]
 
 
@@ -142,7 +142,7 @@ def create_analysis_lock(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """Before the first judgment this is a pre-registration; whatever comes later is an amendment with a reason.
+    """Before the first judgment, the lock is a preregistration. Any later entry is an amendment with a reason.
 
     The recipe is frozen as it is now, with its normalization settled. A ranking says whether it follows the lock;
     `recipe=locked` asks for the one that does.
@@ -157,11 +157,11 @@ def create_analysis_lock(
     return once(session, caller, make)
 
 
-@router.get("", summary="Look at the lock", responses=example_response(200, EXAMPLE))
+@router.get("", summary="Get the analysis lock", responses=example_response(200, EXAMPLE))
 def get_analysis_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> AnalysisLockHistoryOut:
-    """What is locked, since when, and every amendment with its reason.
+    """Return what is locked, since when, and every amendment with its reason.
 
-    Viewers see no rater: where a text names one by key it has `*`. Hashes are of the texts as they were written.
+    Viewers see no raters: `*` replaces the keys of raters in texts. Hashes are of the texts as they were written.
     """
     lock = locks.get_analysis_lock(session, campaign)
     if caller.has_rights_of("manager"):

@@ -39,13 +39,13 @@ NO_SECRET = "plb_0f3a9c51d27e_" + "x" * 43
 class Me(BaseModel):
     """The caller as the service sees it."""
 
-    prefix: str = Field(description="Names the token.")
+    prefix: str = Field(description="Identifies the token.")
     role: Role
     name: str
-    campaign: str | None = Field(description="The only campaign that this token is good for; null for all.")
+    campaign: str | None = Field(description="The only campaign that this token gives access to; null for all.")
     expires_at: Time | None
-    team: str | None = Field(description="Whose enrolments a coordinator sees.")
-    rater: str | None = Field(description="Whose credential this is, where the role is rater.")
+    team: str | None = Field(description="Team whose enrolments a coordinator sees.")
+    rater: str | None = Field(description="Rater whose credential this is, if the role is rater.")
 
 
 class SessionIn(BodyModel):
@@ -61,7 +61,8 @@ class SessionOut(BaseModel):
     csrf: str = Field(description="Send it as `X-CSRF-Token` with every change.")
     expires_at: Time
     sign_out_url: str | None = Field(
-        None, description="Where to go after signing out here, to sign out of the organization's account; else null."
+        None,
+        description="Address at which to sign out of the organization's account after signing out here; else null.",
     )
 
 
@@ -79,9 +80,9 @@ EXAMPLE = Me.model_validate(
 SESSION = SessionOut.model_validate({"me": EXAMPLE, "csrf": "5e" * 32, "expires_at": "2026-11-21T00:00:00Z"})
 
 
-@router.get("/me", summary="Who am I", responses=example_response(200, EXAMPLE))
+@router.get("/me", summary="Get your role and campaign", responses=example_response(200, EXAMPLE))
 def get_me(caller: AnyRole) -> Me:
-    """Role, campaign and end of the credential that was sent."""
+    """Return role, campaign and expiry of the credential that was sent."""
     return _make_me(caller)
 
 
@@ -109,9 +110,9 @@ def open_session(
     return SessionOut(me=_make_me(opened.caller), csrf=opened.csrf, expires_at=opened.expires_at)
 
 
-@router.get("/session", summary="Look at the browser's session", responses={**NONE, **example_response(200, SESSION)})
+@router.get("/session", summary="Get the browser's session", responses={**NONE, **example_response(200, SESSION)})
 def get_session(caller: AnyRole, request: Request, session: SessionDep) -> SessionOut:
-    """The session of the cookie that was sent, with its CSRF token for a page that was loaded anew."""
+    """Return the session of the cookie that was sent, with its CSRF token, for a page that was reloaded."""
     _, secret = _cookie(request)
     return SessionOut(
         me=_make_me(caller),
@@ -125,7 +126,7 @@ def get_session(caller: AnyRole, request: Request, session: SessionDep) -> Sessi
     "/session", status_code=204, summary="Sign the browser out", response_description="Signed out.", responses=NONE
 )
 def close_session(caller: SigningOut, request: Request, response: Response, session: SessionDep) -> None:  # noqa: ARG001  (says who may call)
-    """End the session of the cookie that was sent. The token stays. No identity provider is asked."""
+    """End the session of the cookie that was sent. The token stays valid. No identity provider is contacted."""
     who, secret = _cookie(request)
     sessions.close_session(session, secret)
     clear_session_cookie(request, response, who)

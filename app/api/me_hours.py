@@ -20,16 +20,16 @@ router = APIRouter(prefix="/v1/me/hours", tags=["raters"])
 WHAT = {"seconds": 600, "reason": "the page was closed while I looked a term up"}
 
 
-@router.get("", summary="My hours", responses=example_response(200, OWN))
+@router.get("", summary="Get your hours", responses=example_response(200, OWN))
 def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 0) -> OwnHoursAndAdjustmentsOut:
-    """By day, with what was added or taken off and why, and my disputes with their answers."""
+    """Return hours by day, all adjustments with their reasons, and your disputes with their answers."""
     return OwnHoursAndAdjustmentsOut.model_validate(hours.get_own_hours(session, rater, utc_offset=utc_offset))
 
 
 @router.post(
     "/disputes",
     status_code=201,
-    summary="Say that hours are missing",
+    summary="Report missing hours",
     responses={**example_response(201, DISPUTE, "Noted."), 409: {"description": "Too many are not answered yet."}},
 )
 def dispute_hours(
@@ -38,7 +38,7 @@ def dispute_hours(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """A manager answers; both stay on record."""
+    """A manager answers; both messages stay on record."""
 
     def make() -> IdempotentResponse:
         made = hours.dispute_hours(session, rater, seconds=body.seconds, reason=body.reason)

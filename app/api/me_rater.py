@@ -31,7 +31,7 @@ class ConsentIn(BodyModel):
     """What a rater agrees to."""
 
     version: Annotated[int, Field(ge=1, le=2**31 - 1)]
-    language: Language = Field(description="In which the text was read.")
+    language: Language = Field(description="Language in which the text was read.")
 
 
 class ConsentAgreementOut(ResponseModel):
@@ -43,23 +43,23 @@ class ConsentAgreementOut(ResponseModel):
 
 
 class ConsentOut(BaseModel):
-    """What is asked and what was given."""
+    """The text that is asked, and the agreement given."""
 
-    asked: GuidelineTextsOut | None = Field(description="The latest text; null where the campaign asks for no consent.")
+    asked: GuidelineTextsOut | None = Field(description="The latest text; null if the campaign asks for no consent.")
     given: ConsentAgreementOut | None
-    outstanding: bool = Field(description="No task before it is given.")
+    outstanding: bool = Field(description="Whether the rater must agree before getting a task.")
 
 
 class CompletionCodeOwn(BaseModel):
-    """A task of one's own that was handed in."""
+    """A task that you handed in."""
 
     task: str
     code: str
-    redirect: str | None = Field(description="Where the platform wants its rater back.")
+    redirect: str | None = Field(description="Address to which the platform wants its rater to return.")
 
 
 class CompletionCodesOwn(BaseModel):
-    """Codes of completion, in the order of the tasks."""
+    """Completion codes, in the order of the tasks."""
 
     items: list[CompletionCodeOwn]
 
@@ -75,9 +75,9 @@ CODES = CompletionCodesOwn(
 )
 
 
-@router.get("/consent", summary="What am I to agree to", responses=example_response(200, EXAMPLE))
+@router.get("/consent", summary="Get the consent text for you", responses=example_response(200, EXAMPLE))
 def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
-    """The text that is asked now, and what was agreed to last."""
+    """Return the text to agree to now, and the text agreed to last."""
     asked, given = guidelines.find_requested_and_given_consent(session, rater)
     return ConsentOut(
         asked=None if asked is None else GuidelineTextsOut.model_validate(asked),
@@ -86,20 +86,22 @@ def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
     )
 
 
-@router.post("/consent", summary="Agree", responses={**example_response(200, GIVEN, "Agreed."), **STALE})
+@router.post(
+    "/consent", summary="Agree to the consent text", responses={**example_response(200, GIVEN, "Agreed."), **STALE}
+)
 def give_consent(
     rater: RaterCaller,
     body: Annotated[ConsentIn, declare_json_body(ConsentIn, english={"version": 2, "language": "en"})],
     session: SessionDep,
 ) -> Response:
-    """To the latest text. The same again changes nothing."""
+    """Record agreement to the latest text. A repeated request changes nothing."""
     given = guidelines.record_consent(session, rater, version=body.version, language=body.language)
     return json_response(ConsentAgreementOut.model_validate(given))
 
 
-@router.get("/completions", summary="My codes of completion", responses=example_response(200, CODES))
+@router.get("/completions", summary="List your completion codes", responses=example_response(200, CODES))
 def list_own_completion_codes(rater: RaterCaller, session: SessionDep) -> CompletionCodesOwn:
-    """Of the tasks that I handed in, with the way back to the platform that I came from."""
+    """List the codes of tasks that you handed in, with the link back to the platform."""
     completions = invitations.list_own_completion_codes(session, rater.campaign_id, rater.rater_id)
     return CompletionCodesOwn(
         items=[CompletionCodeOwn(task=task, code=code, redirect=url) for task, code, url in completions]
@@ -108,16 +110,16 @@ def list_own_completion_codes(rater: RaterCaller, session: SessionDep) -> Comple
 
 @router.get(
     "/export",
-    summary="Everything stored about me",
+    summary="Export everything stored about you",
     response_class=StreamingResponse,
     responses=non_json_example_response(
         200, "One JSON object, as it is made.", json=("application/json", '{"rater": {"key": "r1"}}')
     ),
 )
 def export_own_data(rater: RaterCaller, database: DatabaseDep) -> StreamingResponse:
-    """Enrolment, contact, consents, attempts at the test, answers, hours and flags; nothing of what was compared.
+    """Return enrolment, contact, consents, test attempts, answers, hours and flags, but no judged texts or systems.
 
-    Through a front-end without contact, external id, person and credentials.
+    A front-end gets it without contact, external id, person and credentials.
     """
     pieces = rater_data.export_rater_data(database, rater)
     return stream_response(pieces, "application/json", filename="my-data.json")

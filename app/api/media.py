@@ -32,23 +32,23 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 
 
 class MediaFromFolderIn(BodyModel):
-    """A file in the folder of media that the installation has."""
+    """A file in the installation's folder of media."""
 
     path: str = Field(
         min_length=1,
         max_length=1000,
-        description="Relative to the folder; of a PDF with a page: `report.pdf#page=3`.",
+        description="Relative to the folder; for a PDF with a page: `report.pdf#page=3`.",
         examples=["talks/1.wav"],
     )
-    name: Name | None = Field(None, description="Made of the path where nothing is said: `talks:1.wav`.")
+    name: Name | None = Field(None, description="Default: made from the path: `talks:1.wav`.")
 
 
 class MediaPatch(BodyModel):
-    """What belongs to a file."""
+    """Captions and transcript of a file."""
 
-    captions: Name | None = Field(None, description="Name of a WebVTT file of the campaign; null takes them away.")
+    captions: Name | None = Field(None, description="Name of a WebVTT file of the campaign; null removes the captions.")
     transcript: Annotated[str, StringConstraints(max_length=library.LONGEST_TRANSCRIPT)] | None = Field(
-        None, description="What is said, as text; null takes it away."
+        None, description="What is said, as text; null removes it."
     )
 
 
@@ -60,7 +60,7 @@ def list_media(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[MediaOut]:
-    """By name."""
+    """List media files by name."""
     media = library.list_media(session, campaign, after=cursor, limit=limit + 1)
     return make_page([MediaOut.model_validate(one) for one in media], limit, lambda one: one.name)
 
@@ -68,7 +68,7 @@ def list_media(
 @router.post(
     "",
     status_code=201,
-    summary="Take media from the installation's folder",
+    summary="Store media from the installation's folder",
     responses={**example_response(201, MEDIA, "Stored."), **REFUSED, 404: {"description": "No such file there."}},
 )
 def store_media_from_folder(
@@ -78,14 +78,14 @@ def store_media_from_folder(
     database: DatabaseDep,
     policy: MediaPolicyDep,
 ) -> MediaOut:
-    """A copy is stored. The same file again changes nothing, so the request may be repeated."""
+    """Store a copy. The same file again changes nothing, so the request may be repeated."""
     media = library.store_media_file_from_folder(
         database, policy, campaign, body.path, name=body.name, actor=caller.actor
     )
     return MediaOut.model_validate(media)
 
 
-@router.put("/{media}", summary="Send media", responses={**example_response(200, MEDIA, "Stored."), **REFUSED})
+@router.put("/{media}", summary="Store a media file", responses={**example_response(200, MEDIA, "Stored."), **REFUSED})
 def put_media(
     caller: Manager,
     campaign: CampaignKey,
@@ -94,23 +94,23 @@ def put_media(
     database: DatabaseDep,
     policy: MediaPolicyDep,
 ) -> MediaOut:
-    """The bytes of the file are the body; large ones are better sent in parts. The type is told by the content.
+    """The body is the bytes of the file, and its content determines the type. Send large files in parts instead.
 
-    Of a PDF a page is stored, as a picture: the third one under a name such as `report.pdf~page3`, which texts call
-    `report.pdf#page=3`; the only one under any other name. The same file again changes nothing.
+    One page of a PDF is stored as a picture: the third page under a name such as `report.pdf~page3`, which texts call
+    `report.pdf#page=3`; the only page under any other name. The same file again changes nothing.
     """
     return MediaOut.model_validate(
         library.store_media_file_from_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
     )
 
 
-@router.get("/{media}", summary="Look at media", responses=example_response(200, MEDIA))
+@router.get("/{media}", summary="Get the metadata of a media file", responses=example_response(200, MEDIA))
 def get_media_metadata(caller: Viewer, campaign: CampaignKey, name: MediaName, session: SessionDep) -> MediaOut:  # noqa: ARG001  (says who may call)
-    """What the content said when the file came."""
+    """Return what was read from the file when it arrived."""
     return MediaOut.model_validate(library.get_media_metadata(session, campaign, name))
 
 
-@router.get("/{media}/content", summary="Read media", response_class=Response, responses=CONTENT)
+@router.get("/{media}/content", summary="Get the content of a media file", response_class=Response, responses=CONTENT)
 def get_media_content(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     request: Request,
@@ -119,13 +119,13 @@ def get_media_content(
     database: DatabaseDep,
     policy: MediaPolicyDep,
 ) -> Response:
-    """The bytes, or with `Range` a part of them."""
+    """Return the bytes, or a part of them with `Range`."""
     with database.transaction() as session:
         content = library.open_media(session, policy, campaign, name)
     return media_content_response(request, content)
 
 
-@router.patch("/{media}", summary="Set captions or transcript", responses=example_response(200, MEDIA))
+@router.patch("/{media}", summary="Set captions or transcript of a media file", responses=example_response(200, MEDIA))
 def patch_media(
     caller: Manager,
     campaign: CampaignKey,
@@ -133,7 +133,7 @@ def patch_media(
     body: Annotated[MediaPatch, declare_json_body(MediaPatch, captions={"captions": "talk-1.vtt"})],
     session: SessionDep,
 ) -> MediaOut:
-    """What the body does not name stays."""
+    """Fields that the body does not name stay as they are."""
     changes = body.model_dump(exclude_unset=True)
     return MediaOut.model_validate(library.change_media_metadata(session, campaign, name, changes, actor=caller.actor))
 
@@ -145,6 +145,6 @@ def patch_media(
     responses={409: {"description": "A segment or an output refers to it; `errors` names them."}},
 )
 def delete_media(caller: Manager, campaign: CampaignKey, name: MediaName, session: SessionDep) -> Response:
-    """The bytes go a day later, unless another campaign has the same file."""
+    """The bytes are deleted a day later, unless another campaign has the same file."""
     library.delete_media(session, campaign, name, actor=caller.actor)
     return Response(status_code=204)

@@ -34,9 +34,9 @@ class MediaUploadIn(BodyModel):
     """A file that will come in parts."""
 
     name: Name = Field(examples=["talk-1.mp4"])
-    size: int = Field(ge=1, le=2**53, description="Of the whole file, in bytes.")
+    size: int = Field(ge=1, le=2**53, description="Size of the whole file, in bytes.")
     sha256: Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")] | None = Field(
-        None, description="Of the whole file. What arrives with another hash is not stored."
+        None, description="Hash of the whole file. A file that arrives with another hash is not stored."
     )
 
 
@@ -47,7 +47,7 @@ class MediaUploadOut(ResponseModel):
     name: str
     size: int
     offset: int = Field(description="Where the next part begins.")
-    media: MediaOut | None = Field(description="What is stored, once the whole file is there.")
+    media: MediaOut | None = Field(description="The stored file, once all of it has arrived.")
 
 
 UPLOAD = MediaUploadOut(upload="u_" + "0" * 32, name="talk-1.mp4", size=314_572_800, offset=8_388_608, media=None)
@@ -55,12 +55,12 @@ WHOLE = UPLOAD.model_copy(update={"offset": UPLOAD.size, "media": MEDIA})
 
 
 class MediaUploadsOut(ResponseModel):
-    """All that are under way; there are at most 10,000."""
+    """All uploads in progress; there are at most 10,000."""
 
     uploads: list[MediaUploadOut]
 
 
-@router.post("", status_code=201, summary="Announce media", responses=example_response(201, UPLOAD, "Announced."))
+@router.post("", status_code=201, summary="Start a media upload", responses=example_response(201, UPLOAD, "Announced."))
 def create_media_upload(
     caller: Manager,
     campaign: CampaignKey,
@@ -69,7 +69,7 @@ def create_media_upload(
     policy: MediaPolicyDep,
     once: OnceDep,
 ) -> Response:
-    """Send the parts to the address of the answer. An upload is deleted after a week without a part."""
+    """Send the parts to the address in the response. An upload is deleted after a week without a part."""
 
     def create() -> IdempotentResponse:
         sha256 = None if body.sha256 is None else bytes.fromhex(body.sha256)
@@ -82,19 +82,19 @@ def create_media_upload(
     return once(session, caller, create)
 
 
-@router.get("", summary="List uploads", responses=example_response(200, MediaUploadsOut(uploads=[UPLOAD])))
+@router.get("", summary="List media uploads", responses=example_response(200, MediaUploadsOut(uploads=[UPLOAD])))
 def list_media_uploads(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     policy: MediaPolicyDep,
 ) -> MediaUploadsOut:
-    """Those under way."""
+    """List the uploads in progress."""
     views = uploads.list_uploads(session, policy, campaign)
     return MediaUploadsOut(uploads=[MediaUploadOut.model_validate(view) for view in views])
 
 
-@router.get("/{upload}", summary="Ask how much has arrived", responses=example_response(200, UPLOAD))
+@router.get("/{upload}", summary="Get the progress of an upload", responses=example_response(200, UPLOAD))
 def get_media_upload(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -103,13 +103,13 @@ def get_media_upload(
     policy: MediaPolicyDep,
     response: Response,
 ) -> MediaUploadOut:
-    """`offset`, and `Upload-Offset` in the head, say where to go on."""
+    """`offset` and the header `Upload-Offset` say where to continue."""
     return _out(response, uploads.get_upload(session, policy, campaign, upload))
 
 
 @router.patch(
     "/{upload}",
-    summary="Send a part",
+    summary="Send a part of an upload",
     responses={
         **example_response(200, UPLOAD, "The part is stored; with the last one the file."),
         409: {"description": "The part begins elsewhere, another is being sent, or the name is taken."},
@@ -126,14 +126,14 @@ def patch_media_upload(
     policy: MediaPolicyDep,
     response: Response,
 ) -> MediaUploadOut:
-    """All of it or nothing; 8 MiB is a good size. An empty part completes a file whose last bytes have arrived."""
+    """Store the whole part or nothing; 8 MiB is a good size. An empty part completes a file that has fully arrived."""
     view = uploads.add_upload_part(
         database, policy, campaign, upload, offset=offset, pieces=part.pieces(), actor=caller.actor
     )
     return _out(response, view)
 
 
-@router.delete("/{upload}", status_code=204, summary="Give an upload up")
+@router.delete("/{upload}", status_code=204, summary="Cancel an upload")
 def delete_partial_upload(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
@@ -141,7 +141,7 @@ def delete_partial_upload(
     session: SessionDep,
     policy: MediaPolicyDep,
 ) -> Response:
-    """What has arrived is deleted."""
+    """Delete what has arrived."""
     uploads.abandon_upload(session, policy, campaign, upload)
     return Response(status_code=204)
 

@@ -32,7 +32,7 @@ class OutputScore(BodyModel):
 
     system: Key
     document: Key
-    segment: int = Field(ge=1, le=1_000_000, description="Counts from 1.")
+    segment: int = Field(ge=1, le=1_000_000, description="Number of the segment, from 1.")
     score: float
 
 
@@ -40,12 +40,14 @@ class MetricScoresIn(BodyModel):
     """All scores of a metric."""
 
     higher_is_better: bool = True
-    systems: dict[Key, float] = Field(default_factory=dict, max_length=MOST_SYSTEMS, description="Of whole systems.")
+    systems: dict[Key, float] = Field(
+        default_factory=dict, max_length=MOST_SYSTEMS, description="Scores of whole systems."
+    )
     outputs: list[OutputScore] = Field(default_factory=list, max_length=MOST_OUTPUTS)
     in_order: dict[Key, list[float | None]] = Field(
         default_factory=dict,
         max_length=MOST_SYSTEMS,
-        description="By system, of every test segment in the order of the documents; null where there is none.",
+        description="By system: scores of every test segment in document order; null if there is none.",
     )
 
 
@@ -57,8 +59,8 @@ class MetricOut(ResponseModel):
     n_outputs: int = Field(description="Outputs that have a score.")
     n_of_systems: int = Field(description="Systems that have a score of their own.")
     n_systems: int
-    data_version: int = Field(description="That brought this set.")
-    left: dict[str, int] = Field(default_factory=dict, description="Scores that stayed out, by reason.")
+    data_version: int = Field(description="Data version that added these scores.")
+    left: dict[str, int] = Field(default_factory=dict, description="Scores that were not stored, by reason.")
 
 
 EXAMPLE = MetricOut(
@@ -81,7 +83,7 @@ def put_metric_scores(
     ],
     session: SessionDep,
 ) -> MetricOut:
-    """In place of what it had; the same again changes nothing. What the campaign does not have is left and counted."""
+    """Replace its earlier scores; the same ones again change nothing. Scores that match no output are only counted."""
     given = metrics.MetricScoreSet(
         higher_is_better=body.higher_is_better,
         systems=body.systems,
@@ -91,16 +93,18 @@ def put_metric_scores(
     return MetricOut.model_validate(metrics.put_metric_scores(session, campaign, metric, given, actor=caller.actor))
 
 
-@router.get("/{metric}", summary="Read what is stored of a metric", responses=example_response(200, EXAMPLE))
+@router.get("/{metric}", summary="Get a metric", responses=example_response(200, EXAMPLE))
 def get_metric(caller: Viewer, campaign: CampaignKey, metric: MetricName, session: SessionDep) -> MetricOut:  # noqa: ARG001  (says who may call)
-    """How many scores there are, and since when."""
+    """Return how many of its scores are stored, and since when."""
     return MetricOut.model_validate(metrics.get_metric(session, campaign, metric))
 
 
 @router.get(
-    "", summary="List the metrics", responses=example_response(200, Page[MetricOut](items=[EXAMPLE], next=None))
+    "",
+    summary="List the automatic metrics",
+    responses=example_response(200, Page[MetricOut](items=[EXAMPLE], next=None)),
 )
 def list_metrics(caller: Viewer, campaign: CampaignKey, session: SessionDep) -> Page[MetricOut]:  # noqa: ARG001  (says who may call)
-    """All of them, by name."""
+    """List all metrics of the campaign by name."""
     items = [MetricOut.model_validate(one) for one in metrics.list_metrics(session, campaign)]
     return Page[MetricOut](items=items, next=None)

@@ -46,14 +46,14 @@ class PlannedRatingOut(ResponseModel):
 
     group: int = Field(description="The same for all items of the rating.")
     unit: int = Field(description="The same for all ratings of the same outputs.")
-    nth: int = Field(description="Which rating of the unit, from 1.")
+    nth: int = Field(description="Number of this rating of the unit, from 1.")
 
 
 class OriginalItemOut(ResponseModel):
-    """Where the item stands that a repeat or degraded copy goes back to."""
+    """Place of the item of which another is a repeat or a degraded copy."""
 
     task: str | None = Field(description="Null in an earlier plan.")
-    number: int | None = Field(description="Of that task in its plan, from 1.")
+    number: int | None = Field(description="Number of that task in its plan, from 1.")
     item: int
 
 
@@ -61,14 +61,14 @@ class PlannedItemOut(ResponseModel):
     """An item of a plan, with all that the plan says of it."""
 
     plan: int = Field(description="Version of the plan.")
-    task: str | None = Field(description="Null in an earlier plan, of whose tasks some are gone.")
-    number: int | None = Field(description="Of the task in its plan, from 1.")
-    rater: str | None = Field(description="Whose task it is; null while it is anybody's of the bucket.")
+    task: str | None = Field(description="Null in an earlier plan, some of whose tasks no longer exist.")
+    number: int | None = Field(description="Number of the task in its plan, from 1.")
+    rater: str | None = Field(description="Rater who has the task; null while any rater of the bucket can get it.")
     state: str | None = Field(description="Null in an earlier plan.")
-    queue: int | None = Field(description="Place of the task among its rater's.")
-    bucket: int | None = Field(description="Null where a task holds items of several buckets.")
+    queue: int | None = Field(description="Place of the task in its rater's queue.")
+    bucket: int | None = Field(description="Null if a task holds items of several buckets.")
     arm: str | None
-    chain: int | None = Field(description="The same for tasks that a group stretches over.")
+    chain: int | None = Field(description="The same for all tasks over which a group extends.")
     presentation: str | None
     item: int = Field(description="Place in the task, from 1.")
     screen: int | None
@@ -77,7 +77,7 @@ class PlannedItemOut(ResponseModel):
     first: int | None
     last: int | None
     role: str = Field(description="rating, repeat, reference, degraded or calibration.")
-    systems: list[str] = Field(description="Systems that are credited with the judgment.")
+    systems: list[str] = Field(description="Systems to which the judgment is credited.")
     group: PlannedRatingOut | None
     of: OriginalItemOut | None
     variant: str | None = Field(description="Name of the degraded texts that it shows.")
@@ -85,7 +85,7 @@ class PlannedItemOut(ResponseModel):
     prefill: str | None = Field(description="Name of the prefilled errors that it shows.")
     side_order: int | None
     propensity: float | None = Field(description="Probability with which this rater was given it.")
-    surplus: bool = Field(description="Whether what is judged of it counts no more.")
+    surplus: bool = Field(description="Whether its judgments no longer count.")
 
 
 EXAMPLE = PlannedItemOut.model_validate(
@@ -133,7 +133,7 @@ def list_plan_items(
     cursor: After = None,
     version: Version = None,
 ) -> Page[PlannedItemOut]:
-    """Task by task: role, group, arm, bucket, chain and propensity of each. An earlier plan has what was taken back."""
+    """List role, group, arm, bucket, chain and propensity, task by task. Earlier plans include what was withdrawn."""
     task, position = map(int, (cursor or "0.0").split("."))
     planned = plan_items.list_plan_items(session, campaign, plan=version, after=(task, position), limit=limit + 1)
     shown = make_page(planned, limit, lambda one: f"{one.at[0]}.{one.at[1]}")
@@ -152,7 +152,7 @@ def export_plan_items(
     database: DatabaseDep,
     version: Version = None,
 ) -> StreamingResponse:
-    """All that the list holds, as JSON lines from one consistent state, streamed."""
+    """Stream everything in the list as JSON lines, from one consistent state."""
     pieces = _lines(plan_items.stream_plan_items(database, campaign, version))
     return stream_response(pieces, LINES, filename=f"{campaign}.plan.jsonl")
 

@@ -59,21 +59,22 @@ class PlanOut(ResponseModel):
     """A plan."""
 
     campaign: str
-    plan: int | None = Field(description="Its version; null where it was only looked at.")
+    plan: int | None = Field(description="Its version; null for a preview.")
     version: int | None
     hash: str = Field(description="SHA-256 of all assignments and of the texts that they show.")
     seed: int
     design: DesignJson
     report: ReportJson
-    change: dict[str, JsonValue] | None = Field(description="What a replan moved; null for a first plan.")
+    change: dict[str, JsonValue] | None = Field(description="What a replan changed; null for a first plan.")
     method_version: str
     data_version: int
     actor: str | None
     at: Time | None
     stale: list[str] | None = Field(
         None,
-        description="Of the plan in force: what changed in the campaign since it was compiled. It is compiled again "
-        "before the campaign opens, and planned anew (`replan`) afterwards. Null of a plan named by its version.",
+        description="For the plan in force: what changed in the campaign since it was compiled. It must be "
+        "compiled again before the campaign opens, and replanned (`replan`) afterwards. Null for "
+        "a plan requested by version.",
     )
 
 
@@ -127,7 +128,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 @router.post(
     "/plan",
     status_code=201,
-    summary="Compile a design",
+    summary="Compile a design into a plan",
     responses={
         **example_response(201, EXAMPLE, "Frozen."),
         **example_response(200, EXAMPLE, "With `dry_run`: as it would be."),
@@ -146,10 +147,10 @@ async def create_plan(
     pilot: PilotKey = None,
     prefer: Prefer = "",
 ) -> Response:
-    """Who judges what, in which tasks and in which order, by the seed; the same design and seed give the same plan.
+    """The plan says who judges what, in which tasks and order. The same design and seed give the same plan.
 
-    The plan is frozen with its report and the campaign is planned. A new one before `open` is a new version. A large
-    plan is compiled by a job, and frozen by the same request, sent again once the job is done.
+    The plan is frozen with its report, and the campaign becomes planned. Before `open`, a new plan is a new version. A
+    job compiles a large plan; send the same request again once the job is done to freeze it.
     """
     if pilot is not None:
         require_visible_campaigns(caller, (campaign, pilot))
@@ -165,19 +166,21 @@ class ReplanIn(BodyModel):
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
     documents: list[Annotated[str, StringConstraints(pattern=KEY_PATTERN)]] | None = Field(
-        None, max_length=10_000, description="Documents to take in; null: all that are new, unless the design chose."
+        None,
+        max_length=10_000,
+        description="Documents to add; null: all new ones, unless the design lists its documents.",
     )
     rebalance: bool = Field(
         default=False,
-        description="Share what nobody has begun evenly, with raters and seats who came since, too; else it stays "
-        "where it is, and they get only what others leave.",
+        description="Distribute work that nobody has begun evenly, including raters and seats added since; "
+        "otherwise it stays, and they get only what others leave.",
     )
 
 
 @router.post(
     "/plan/replan",
     status_code=201,
-    summary="Plan anew what is left",
+    summary="Replan the remaining work",
     responses={
         **example_response(201, EXAMPLE, "Frozen."),
         **example_response(200, EXAMPLE, "With `dry_run`: as it would be."),
@@ -200,10 +203,10 @@ async def create_replan(
     dry_run: DryRun = False,
     prefer: Prefer = "",
 ) -> Response:
-    """After a rater left or joined, a system came late or was withdrawn, or documents were bought.
+    """Use it after a rater left or joined, a system came late or was withdrawn, or documents were added.
 
-    Finished groups stay, whole groups move, and one that was half done is judged again, its work kept as surplus. Of a
-    large plan it is compiled by a job, as a plan is.
+    Finished groups stay, whole groups move, and a half-done group is judged again, with its work kept as surplus. A job
+    compiles a large plan, as for `POST …/plan`.
     """
     given: Given = {
         "bought": body.documents,
@@ -264,29 +267,29 @@ async def _answer(request: Request, database: Database, prefer: str, made: Calla
     return job_response(outcome) if isinstance(outcome, JobView) else outcome
 
 
-@router.get("/plan", summary="Look at the plan in force", responses=example_response(200, EXAMPLE))
+@router.get("/plan", summary="Get the plan in force", responses=example_response(200, EXAMPLE))
 def get_plan(caller: Manager, campaign: CampaignKey, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
-    """With its report, and with what has changed since it was compiled."""
+    """Return the plan with its report, and what has changed since it was compiled."""
     return make_plan_out(staleness.get_plan_with_staleness(session, campaign))
 
 
 @router.get(
     "/plan.svg",
-    summary="Look at the plan as a picture",
+    summary="Get the plan as a picture",
     response_class=Response,
     responses={**non_json_example_response(200, "The picture.", svg=("image/svg+xml", "<svg/>")), **REFUSED},
 )
 def get_plan_picture(caller: Manager, campaign: CampaignKey, session: SessionDep) -> Response:  # noqa: ARG001  (says who may call)
-    """Work by rater, and how often each rater judges each system."""
+    """Show work by rater, and how often each rater judges each system."""
     view = plans.get_plan(session, campaign)
     if not view.report:
         raise plans.PlanNotCompiledHere
     return Response(plan_report.plot_plan_report_chart(campaign, view.version, view.report), media_type="image/svg+xml")
 
 
-@router.get("/plans/{plan}", summary="Look at a plan", responses=example_response(200, EXAMPLE))
+@router.get("/plans/{plan}", summary="Get a plan by version", responses=example_response(200, EXAMPLE))
 def get_plan_by_version(caller: Manager, campaign: CampaignKey, plan: Version, session: SessionDep) -> PlanOut:  # noqa: ARG001  (says who may call)
-    """By its version, with its report."""
+    """Return the plan with its report."""
     return make_plan_out(plans.get_plan(session, campaign, plan))
 
 
@@ -302,7 +305,7 @@ def list_plans(
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[PlanRow]:
-    """By version; none is ever changed."""
+    """List the plans by version. None ever changes."""
     views = plans.list_plans(session, campaign, after=cursor, limit=limit + 1)
     return make_page([PlanRow.model_validate(one) for one in views], limit, lambda one: str(one.version))
 

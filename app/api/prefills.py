@@ -24,21 +24,21 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 
 
 class PrefillSourceIn(BodyModel):
-    """Whose errors are to be shown."""
+    """Source of the errors to show."""
 
     model_config = ConfigDict(validate_by_name=True)
 
     source: Key = Field(alias="from", description="Key of the campaign whose raters marked them.")
-    rater: Key | None = Field(None, description="One of them; null: output by output the first who judged it.")
+    rater: Key | None = Field(None, description="One of these raters; null: for each output, the first who judged it.")
 
 
 class ErrorPrefillOut(ResponseModel):
-    """What was taken over."""
+    """Result of copying errors."""
 
     outputs: int
     errors: int
     raters: int
-    left: dict[str, int] = Field(description="Judgments that stayed behind, by reason.")
+    left: dict[str, int] = Field(description="Judgments that were not used, by reason.")
     data_version: int
 
 
@@ -54,9 +54,10 @@ def prefill_errors_from_campaign(
     body: Annotated[PrefillSourceIn, declare_json_body(PrefillSourceIn, first_round={"from": "ted-ende"})],
     session: SessionDep,
 ) -> ErrorPrefillOut:
-    """With the outputs that both have, to the letter. Raters see neither whose they are nor what was noted.
+    """Copy errors for outputs that are identical in both campaigns. Raters see neither who marked them nor any notes.
 
-    A plan shows them by itself, unless the campaign's setting `prefill` is null or its design has arms, which say so.
+    A plan shows them by default, unless the campaign's setting `prefill` is null or the design has arms, which then
+    decide.
     """
     outcome = reannotation.prefill_errors_from_campaign(
         session, campaign, body.source, rater=body.rater, actor=caller.actor

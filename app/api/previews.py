@@ -20,7 +20,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
 
 class TaskPreviewOut(BaseModel):
-    """A task that nobody has, and what it asks."""
+    """A sample task, and what it asks."""
 
     task: TaskOut
     forms: list[JudgmentFormOut]
@@ -48,7 +48,7 @@ def get_task_preview(
         int, Query(ge=2, le=MOST_COLUMNS, description="Systems side by side, where the campaign has as many.")
     ] = 3,
 ) -> TaskPreviewOut:
-    """At most 30 segments, of the first system, or of the first `columns` side by side.
+    """Show at most 30 segments of the first system, or of the first `columns` systems side by side.
 
     Nothing is stored or counted.
     """

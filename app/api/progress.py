@@ -24,7 +24,7 @@ KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If
 
 @router.get(
     "",
-    summary="How far a campaign is",
+    summary="Get the progress of a campaign",
     response_class=Response,
     responses={
         **example_response(200, EXAMPLE, etag="The same tag is the same progress, in the same minute."),
@@ -34,10 +34,10 @@ KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If
 def get_progress(
     caller: ViewerOrCoordinator, request: Request, campaign: CampaignKey, database: DatabaseDep
 ) -> Response:
-    """Counts, pace, forecast, balance and completeness; asking again with the ETag is the documented way to follow it.
+    """Return counts, pace, forecast, balance and completeness. To follow it, ask again with the ETag.
 
-    Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments a worker
-    counts; until it has done so once, the response is 503.
+    Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments, a worker counts;
+    until it has done so once, the response is 503.
     """
     sight, counts = ProgressVisibility.for_caller(caller), request.app.state.counts
     with request_missing_counts(database), database.transaction(snapshot=True) as session:
@@ -57,12 +57,12 @@ DAYS = JudgmentDaysView(
 )
 
 
-@router.get("/days", summary="Judgments by day", responses=example_response(200, DAYS))
+@router.get("/days", summary="Count judgments by day", responses=example_response(200, DAYS))
 def count_judgments_by_day(
     caller: Viewer,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
     utc_offset: Annotated[int, Query(ge=-840, le=840, description="Minutes by which days are ahead of UTC.")] = 0,
 ) -> JudgmentDaysView:
-    """The last 60 days with judgments, revisions included, of the 100,000 newest judgments."""
+    """Count the last 60 days with judgments, including revisions, within the 100,000 newest judgments."""
     return progress_days.count_judgments_by_day(session, campaign, utc_offset=utc_offset)

@@ -37,7 +37,7 @@ class RubricLine(BaseModel):
 
 
 class WidgetOut(BaseModel):
-    """What a rater is given, for one field of the payload; settings depend on the kind."""
+    """Widget for one field of the payload; its settings depend on the kind."""
 
     kind: str = Field(description="slider, choice, count, spans, textedit, link, criteria, texts or preference.")
     field: str
@@ -45,13 +45,13 @@ class WidgetOut(BaseModel):
 
 
 class JudgmentMeasureOut(BaseModel):
-    """A number that a judgment comes to. scale: as of the protocol."""
+    """A number that a judgment yields. scale: that of the protocol."""
 
     name: str
     higher_is_better: bool
     scale: list[float | None] | None
     uses_profile: bool = Field(description="It depends on the weights of marked errors.")
-    needs_text: bool = Field(description="It cannot be had without the texts of the outputs.")
+    needs_text: bool = Field(description="It requires the texts of the outputs.")
 
 
 class WorkedExampleOut(BaseModel):
@@ -62,18 +62,18 @@ class WorkedExampleOut(BaseModel):
     payload: dict[str, JsonValue]
     score: float
     why: str
-    profile: str = Field(description="The weights under which the score holds.")
-    options: dict[str, JsonValue] = Field(description="The options of the campaign under which it holds.")
+    profile: str = Field(description="Weights under which the score holds.")
+    options: dict[str, JsonValue] = Field(description="Options of the campaign under which it holds.")
     prefill: list[JsonValue] | None = Field(description="The prefilled errors, if any.")
     markup: SourceAndTextLayoutOut | None = Field(
         None,
-        description="How a campaign with the setting `markup` shows the texts, where tags stand in them.",
+        description="How a campaign with the setting `markup` shows the texts, if they contain tags.",
         exclude_if=lambda layout: layout is None,
     )
 
 
 class ProtocolOut(BaseModel):
-    """A way of judging. scale: least and largest score and its step, where there are bounds."""
+    """An annotation protocol. scale: least and largest score and its step, if there are bounds."""
 
     name: str
     version: int
@@ -81,23 +81,27 @@ class ProtocolOut(BaseModel):
     higher_is_better: bool
     scale: list[float | None] | None
     payload: dict[str, JsonValue] = Field(description="JSON schema of a judgment's payload.")
-    options: dict[str, JsonValue] = Field(description="JSON schema of the options of a campaign by this protocol.")
+    options: dict[str, JsonValue] = Field(description="JSON schema of a campaign's options under this protocol.")
     widgets: list[WidgetOut]
     rubric: list[RubricLine]
     examples: list[WorkedExampleOut]
     instructions: str = Field(description="What raters are to do.")
     level: str = Field(description="What is judged: each segment, or only the document as a whole.")
     measures: list[JudgmentMeasureOut] = Field(
-        description="What a judgment comes to; the first ranks, as options have it."
+        description="Numbers that a judgment yields; the first ranks, under the given options."
     )
-    ranks: bool = Field(description="False where the numbers say nothing of quality.")
-    bases: list[str] = Field(description="What campaigns can rest judgments on; the usual one first.")
+    ranks: bool = Field(description="False if the numbers do not measure quality.")
+    bases: list[str] = Field(description="What campaigns can base judgments on; the usual one first.")
     hides_source: bool = Field(description="Raters see two texts and do not learn which is which.")
-    contrastive: bool = Field(description="Several outputs may stand side by side.")
+    contrastive: bool = Field(description="Several outputs may be shown side by side.")
     accepts_prefill: bool = Field(description="Errors may be prefilled.")
     requires_prefill: bool = Field(description="Errors must be prefilled.")
-    document_widgets: list[WidgetOut] = Field(description="Of a whole document, with the option `document_score`.")
-    screen_widgets: list[WidgetOut] = Field(description="Of the columns together, with the option `preference`.")
+    document_widgets: list[WidgetOut] = Field(
+        description="Widgets for a whole document, with the option `document_score`."
+    )
+    screen_widgets: list[WidgetOut] = Field(
+        description="Widgets for the columns together, with the option `preference`."
+    )
     screen_payload: dict[str, JsonValue] | None = Field(description="JSON schema of a judgment of a screen.")
 
 
@@ -171,11 +175,11 @@ Name = Annotated[str, Path(pattern="^[a-z0-9_]{1,64}$", examples=[FIRST.name])]
 
 @router.get("", summary="List protocols", responses=example_response(200, Page[ProtocolOut](items=[FIRST], next=None)))
 async def list_protocols(_: Public) -> Page[ProtocolOut]:
-    """Every way of judging that this version knows."""
+    """List every annotation protocol that this version knows."""
     return Page[ProtocolOut](items=[_describe_protocol(name) for name in protocols.ALL], next=None)
 
 
-@router.get("/{protocol}", summary="Look at a protocol", responses={404: {}, **example_response(200, FIRST)})
+@router.get("/{protocol}", summary="Get a protocol", responses={404: {}, **example_response(200, FIRST)})
 async def get_protocol(_: Public, protocol: Name) -> ProtocolOut:
-    """One way of judging."""
+    """Return one annotation protocol."""
     return _describe_protocol(protocol)

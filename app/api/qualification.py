@@ -46,14 +46,14 @@ class QualificationTestItemIn(BodyModel):
     question: Words | None = None
     choices: Annotated[list[Name], Field(max_length=50)] = Field([])
     payload: dict[str, JsonValue] | None = Field(
-        None, description="The right judgment, as the campaign's protocol has it."
+        None, description="The correct judgment, in the form of the campaign's protocol."
     )
     tolerance: Annotated[dict[Name, Annotated[float, Field(ge=0, le=1e9)]], Field(max_length=20)] | None = Field(
-        None, description="By measure of the protocol: how far an answer's may be from the right one's."
+        None, description="By measure of the protocol: how far an answer may differ from the correct one."
     )
-    choice: Name | None = Field(None, description="The right one of the choices.")
+    choice: Name | None = Field(None, description="The correct choice.")
     reasons: Annotated[dict[Language, Words], Field(max_length=100)] = Field(
-        {}, description="Why, by language; shown after an attempt."
+        {}, description="Explanation by language, shown after an attempt."
     )
 
 
@@ -62,7 +62,9 @@ class QualificationTestIn(BodyModel):
 
     items: Annotated[list[QualificationTestItemIn], Field(min_length=1, max_length=500)]
     pass_mark: Annotated[float, Field(ge=0, le=1)] = Field(description="Share of the items that must be right.")
-    attempts: Annotated[int, Field(ge=1, le=1000)] | None = Field(3, description="How many; null for no bound.")
+    attempts: Annotated[int, Field(ge=1, le=1000)] | None = Field(
+        3, description="Number of attempts; null for no limit."
+    )
 
 
 class QualificationTestItemOut(ResponseModel):
@@ -91,14 +93,14 @@ class QualificationTestVersionOut(ResponseModel):
 class OwnQualificationItemOut(BaseModel):
     """An item as raters see it."""
 
-    item: int = Field(description="From 1.")
+    item: int = Field(description="Number, from 1.")
     source: str | None
     text: str | None
     question: str | None
-    choices: list[str] = Field(description="Empty where a judgment is asked.")
+    choices: list[str] = Field(description="Empty if a judgment is asked.")
     markup: SourceAndTextLayoutOut | None = Field(
         None,
-        description="Only where the campaign's setting `markup` is on.",
+        description="Only if the campaign's setting `markup` is on.",
         exclude_if=lambda layout: layout is None,
     )
 
@@ -129,7 +131,7 @@ class QualificationAttemptIn(BodyModel):
 
 
 class MarkedQualificationAnswerOut(BaseModel):
-    """What became of one answer."""
+    """Result of one answer."""
 
     item: int
     right: bool
@@ -148,7 +150,7 @@ class QualificationAttemptOut(BaseModel):
 
 
 class QualificationWaiverIn(BodyModel):
-    """Why a rater need not take the test."""
+    """Reason why a rater need not take the test."""
 
     reason: Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 
@@ -161,8 +163,8 @@ class QualificationResultOut(ResponseModel):
     attempts: int
     best: float | None
     passed: bool
-    version: int | None = Field(description="The version that was passed; raters are judged by it.")
-    waived: str | None = Field(description="The reason, where they were spared the test.")
+    version: int | None = Field(description="Version that was passed; raters are judged by it.")
+    waived: str | None = Field(description="Reason, if the test was waived.")
     at: Time | None
 
 
@@ -217,7 +219,7 @@ RESULT = QualificationResultOut.model_validate(
 
 @router.put(
     "/campaigns/{campaign}/qualification",
-    summary="Write the test",
+    summary="Write the qualification test",
     responses=example_response(200, EXAMPLE, "The current state."),
 )
 def put_qualification_test(
@@ -228,7 +230,7 @@ def put_qualification_test(
     ],
     session: SessionDep,
 ) -> Response:
-    """Nobody gets a task before passing. Another test is a new version; who passed an earlier one has passed."""
+    """No rater gets a task before passing. Another test is a new version; passing an earlier one remains valid."""
     items = [QualificationItem(**{**one.model_dump(), "choices": tuple(one.choices)}) for one in body.items]
     test = qualification.put_qualification_test(
         session, campaign, items, pass_mark=body.pass_mark, attempts=body.attempts, actor=caller.actor
@@ -238,7 +240,7 @@ def put_qualification_test(
 
 @router.get(
     "/campaigns/{campaign}/qualification",
-    summary="Look at the test with its answers",
+    summary="Get the qualification test with its answers",
     responses={**example_response(200, EXAMPLE, "The current state."), **NONE},
 )
 def get_qualification_test(
@@ -247,7 +249,7 @@ def get_qualification_test(
     session: SessionDep,
     version: Version = None,
 ) -> QualificationTestVersionOut:
-    """The latest version, or an earlier one."""
+    """Return the latest version, or an earlier one."""
     return QualificationTestVersionOut.model_validate(
         qualification.get_qualification_test(session, campaign, version=version)
     )
@@ -255,7 +257,7 @@ def get_qualification_test(
 
 @router.get(
     "/campaigns/{campaign}/qualification/results",
-    summary="List who passed",
+    summary="List results of the qualification test",
     responses=example_response(200, Page[QualificationResultOut](items=[RESULT], next=None)),
 )
 def list_qualification_results(
@@ -268,7 +270,7 @@ def list_qualification_results(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[QualificationResultOut]:
-    """Every enrolled rater whom all filters fit, those who have not tried included."""
+    """List every enrolled rater who matches all filters, including those who have not tried."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = qualification.list_qualification_results(
         session, campaign, after=after, limit=limit + 1, passed=passed, sort=sort, q=q
@@ -282,7 +284,7 @@ def list_qualification_results(
 @router.post(
     "/campaigns/{campaign}/raters/{rater}/qualification/waive",
     status_code=204,
-    summary="Spare a rater the test",
+    summary="Waive the qualification test for a rater",
     response_description="They need not take it.",
     responses=OVER,
 )
@@ -296,15 +298,15 @@ def waive_qualification(
     ],
     session: SessionDep,
 ) -> None:
-    """With a reason, which stays."""
+    """The reason is kept."""
     qualification.waive_qualification(session, campaign, rater, reason=body.reason, by=caller)
 
 
 @router.get(
-    "/me/qualification", summary="The test that I am to pass", responses={**example_response(200, SHOWN), **NONE}
+    "/me/qualification", summary="Get your qualification test", responses={**example_response(200, SHOWN), **NONE}
 )
 def get_own_qualification_test(rater: RaterCaller, session: SessionDep) -> OwnQualificationTestOut:
-    """Its items without the answers, and how many attempts are left."""
+    """Return its items without the answers, and how many attempts are left."""
     test, standing, view = qualification.get_own_qualification_test_and_standing(session, rater)
     markup = get_display_settings(view.settings).markup
     return _make_qualification_out(test, view.protocol, standing.left, passed=standing.passed, markup=markup)
@@ -313,7 +315,7 @@ def get_own_qualification_test(rater: RaterCaller, session: SessionDep) -> OwnQu
 @router.post(
     "/me/qualification/attempts",
     status_code=201,
-    summary="Take the test",
+    summary="Take the qualification test",
     responses={**example_response(201, TRIED, "Judged."), **OVER},
 )
 def attempt_qualification(
@@ -325,7 +327,7 @@ def attempt_qualification(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """Which answers were right and why. An answer that cannot be judged is refused and does not count."""
+    """Return which answers were right, and why. An answer that cannot be judged is refused and does not count."""
 
     def make() -> Sent:
         answers = [QualificationAnswer(payload=one.payload, choice=one.choice) for one in body.answers]

@@ -27,7 +27,7 @@ from app.web.pagination import Cursor, Limit, Page, make_page
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
-When = Annotated[Moment, Path(alias="moment", description="Of the work.", examples=["before"])]
+When = Annotated[Moment, Path(alias="moment", description="When the questions are asked.", examples=["before"])]
 Answered = Annotated[
     bool | None, Query(description="true: only raters who answered something; false: only the others.")
 ]
@@ -40,7 +40,7 @@ SearchWords = Annotated[
         examples=["profession"],
     ),
 ]
-Sort = Annotated[AnswersSort, Query(description="By the rater's key; `-` turns the order round.")]
+Sort = Annotated[AnswersSort, Query(description="By the rater's key; `-` reverses the order.")]
 ABSENT: dict[int | str, dict[str, Any]] = {404: {"description": "The campaign asks no questions at that time."}}
 ASKED: dict[str, Any] = {
     "before": [
@@ -61,14 +61,14 @@ ASKED: dict[str, Any] = {
 
 
 class QuestionnairesIn(BodyModel):
-    """What raters are asked, by when."""
+    """What raters are asked, by moment."""
 
     before: list[Question] = Field(default_factory=list, max_length=MOST_QUESTIONS)
     after: list[Question] = Field(default_factory=list, max_length=MOST_QUESTIONS)
 
 
 class QuestionnairesOut(BaseModel):
-    """What raters are asked, by when."""
+    """What raters are asked, by moment."""
 
     before: list[Question]
     after: list[Question]
@@ -85,9 +85,11 @@ class QuestionnaireOwn(ResponseModel):
 
     moment: Moment
     questions: list[Question]
-    outstanding: bool = Field(description="Before: no task until it is answered.")
+    outstanding: bool = Field(
+        description="For the first questionnaire: whether it must be answered before a task is given."
+    )
     answers: dict[str, JsonValue] | None
-    revision: int = Field(description="Of the answers, from 1; 0 where there are none.")
+    revision: int = Field(description="Revision of the answers, from 1; 0 if there are none.")
     at: Time | None
 
 
@@ -129,7 +131,7 @@ ROW = QuestionnaireAnswersOut(rater="r1", team=None, before=GIVEN, after=None)
 
 @router.get(
     "/campaigns/{campaign}/questionnaires",
-    summary="Read the questions to raters",
+    summary="Get the questionnaires for raters",
     responses=example_response(200, EXAMPLE, "Their current state."),
 )
 def get_questionnaires(
@@ -138,7 +140,7 @@ def get_questionnaires(
     session: SessionDep,
     response: Response,
 ) -> QuestionnairesOut:
-    """Those before the first task and those after the last one. The ETag is that of the campaign."""
+    """Return the questions before the first task and after the last one. The ETag is that of the campaign."""
     about, asked = questionnaires.get_campaign_and_questionnaires(session, campaign)
     response.headers["ETag"] = quote_etag(str(about.settings_version))
     return _out(asked)
@@ -146,7 +148,7 @@ def get_questionnaires(
 
 @router.put(
     "/campaigns/{campaign}/questionnaires",
-    summary="Write the questions to raters",
+    summary="Write the questionnaires for raters",
     responses={
         **example_response(200, EXAMPLE, "Their current state."),
         409: {"description": "The campaign is no draft any more."},
@@ -159,7 +161,7 @@ def put_questionnaires(
     body: Annotated[QuestionnairesIn, declare_json_body(QuestionnairesIn, experience=ASKED, nothing={})],
     session: SessionDep,
 ) -> Response:
-    """While the campaign is a draft. `group` lets reports compare raters by the answer to a choice."""
+    """The campaign must be a draft. `group` lets reports compare raters by their answer to a choice."""
     asked = Questionnaires(before=tuple(body.before), after=tuple(body.after))
     about, now = questionnaires.put_questionnaires(
         session, campaign, asked, seen=lambda version: seen.has(str(version)), actor=caller.actor
@@ -169,7 +171,7 @@ def put_questionnaires(
 
 @router.get(
     "/campaigns/{campaign}/questionnaires/answers",
-    summary="List what raters answered",
+    summary="List answers to the questionnaires",
     responses=example_response(200, Page[QuestionnaireAnswersOut](items=[ROW], next=None)),
 )
 def list_questionnaire_answers(
@@ -182,7 +184,7 @@ def list_questionnaire_answers(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[QuestionnaireAnswersOut]:
-    """The latest answers of every enrolled rater whom all filters fit, those without any included."""
+    """List the latest answers of every enrolled rater who matches all filters, including raters without any."""
     rows = questionnaires.list_questionnaire_answers(
         session, campaign, after=cursor, limit=limit + 1, answered=answered, sort=sort, q=q
     )
@@ -191,30 +193,30 @@ def list_questionnaire_answers(
 
 @router.get(
     "/questionnaires/language-biography",
-    summary="Take a language biography as a start",
+    summary="Get questions about language biography",
     responses=example_response(
         200, LanguageBiographyQuestionsOut(questions=list(make_language_biography_questions()[:1]))
     ),
 )
 async def get_language_biography_questions(_: Public) -> LanguageBiographyQuestionsOut:
-    """What the Human Evaluation Datasheet asks about evaluators. The raters' pages translate these questions."""
+    """Return the Human Evaluation Datasheet's questions about evaluators. The raters' pages translate them."""
     return LanguageBiographyQuestionsOut(questions=list(make_language_biography_questions()))
 
 
 @router.get(
     "/me/questionnaires",
-    summary="The questions to me",
+    summary="List your questionnaires",
     responses=example_response(200, QuestionnairesOwn(items=[OWN])),
 )
 def list_own_questionnaires(rater: RaterCaller, session: SessionDep) -> QuestionnairesOwn:
-    """Before my first task and after my last one, with my latest answers."""
+    """Return those before the first task and after the last one, with your latest answers."""
     own = questionnaires.list_own_questionnaires(session, rater)
     return QuestionnairesOwn(items=[_own(one) for one in own])
 
 
 @router.put(
     "/me/questionnaires/{moment}/answers",
-    summary="Answer the questions to me",
+    summary="Answer a questionnaire",
     responses={**example_response(200, OWN, "Their current state."), **ABSENT},
 )
 def put_own_questionnaire_answers(
@@ -223,7 +225,7 @@ def put_own_questionnaire_answers(
     body: Annotated[QuestionnaireAnswersIn, declare_json_body(QuestionnaireAnswersIn, experience={"answers": GIVEN})],
     session: SessionDep,
 ) -> Response:
-    """All at once. Other answers than before are a new revision; the same again change nothing."""
+    """Send all answers at once. Different answers are a new revision; the same ones again change nothing."""
     return json_response(_own(questionnaires.put_own_questionnaire_answers(session, rater, moment, body.answers)))
 
 

@@ -89,7 +89,7 @@ class RankingQuery(RecipeAndChoicesQuery):
     "/recipes", summary="List recipes", responses=example_response(200, Page[RecipeOut](items=[RECIPE_OUT], next=None))
 )
 async def list_recipes(_: Public) -> Page[RecipeOut]:
-    """The named recipes follow published practice; each says which published figures it was checked against."""
+    """The named recipes follow published practice. Each states the published figures it was checked against."""
     return Page[RecipeOut](items=[_recipe(recipe) for recipe in NAMED.values()], next=None)
 
 
@@ -102,10 +102,10 @@ async def get_ranking(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """By a named recipe and the choices that replace its own; as JSON, or as what `Accept` prefers.
+    """Use a named recipe and the choices that replace its own. Return JSON, or what `Accept` prefers.
 
-    A ranking of many systems, which is expected to take more than five seconds, is made by a job, and so is one of more
-    than 40,000 judgments.
+    A job makes a ranking of many systems that is expected to take more than five seconds, and any ranking of more than
+    40,000 judgments.
     """
     kind, ask = _kind(request), partial(_ranking, request, caller, campaign, asked, database)
     return await _answer(caller, request, database, prefer, ask, kind, asked)
@@ -147,18 +147,18 @@ async def post_ranking(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """Every choice is in the body. Nothing is created: the same recipe on the same data is the same report."""
+    """The body holds every choice. Nothing is created: the same recipe on the same data gives the same report."""
     kind, ask = _kind(request), partial(_by_sent, caller, campaign, asked, body, database)
     return await _answer(caller, request, database, prefer, ask, kind, RankingQuery())
 
 
 @router.get(
     "/campaigns/{campaign}/ranking/segments",
-    summary="The segment scores behind a ranking",
+    summary="Get the segment scores behind a ranking",
     response_class=StreamingResponse,
     responses={
         **non_json_example_response(
-            200, "A line a segment and system.", csv=("text/csv", "system,document,position,score\r\n")
+            200, "One line per segment and system.", csv=("text/csv", "system,document,position,score\r\n")
         ),
         **LATER,
     },
@@ -171,7 +171,7 @@ async def get_segment_scores(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """CSV: what the recipe averages into system scores. With more than 40,000 judgments, a job makes it."""
+    """Returns, as CSV, what the recipe averages into system scores. Over 40,000 judgments, a job makes it."""
     ask = partial(_segments, request, caller, campaign, asked, database)
     outcome: Iterator[bytes] | Found = await wait_for_report_or_job(request, database, prefer, ask)
     return job_response(outcome) if isinstance(outcome, JobView) else _segment_scores_response(outcome, campaign)

@@ -37,7 +37,7 @@ class MessageToRatersIn(BodyModel):
 
 
 class MessagesSentOut(BaseModel):
-    """To how many raters a message went."""
+    """How many raters were sent a message."""
 
     sent: int
 
@@ -87,7 +87,7 @@ def send_messages(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """Their pages show it until they say that they read it. All of them get it, or nobody where one cannot."""
+    """Their pages show it until they mark it as read. All of them get it, or nobody if one of them cannot."""
 
     def make() -> IdempotentResponse:
         sent = rater_messages.send_messages(session, campaign, body.raters, text=body.text, by=caller)
@@ -98,7 +98,7 @@ def send_messages(
 
 @router.get(
     "/campaigns/{campaign}/raters/{rater}/messages",
-    summary="Messages to a rater",
+    summary="List the messages to a rater",
     responses=example_response(200, MessagesOut(items=[EXAMPLE], next=None)),
 )
 def list_messages(
@@ -110,7 +110,7 @@ def list_messages(
     limit: Limit = 100,
     cursor: Number = 0,
 ) -> MessagesOut:
-    """The newest first, with when they were read."""
+    """List messages, newest first, with the times at which they were read."""
     messages = rater_messages.list_messages(
         session, campaign, rater, by=caller, before=cursor or None, limit=limit + 1, read=read
     )
@@ -118,14 +118,14 @@ def list_messages(
     return MessagesOut(items=[MessageOut.model_validate(one) for one in page.items], next=page.next)
 
 
-@router.get("/me/messages", summary="Messages to me", responses=example_response(200, MessagesOwn(items=[OWN])))
+@router.get("/me/messages", summary="List your messages", responses=example_response(200, MessagesOwn(items=[OWN])))
 def list_own_messages(rater: RaterCaller, session: SessionDep) -> MessagesOwn:
-    """The newest 100."""
+    """Return the newest 100."""
     messages = rater_messages.list_own_messages(session, rater)
     return MessagesOwn(items=[MessageOwn.model_validate(one) for one in messages])
 
 
-@router.post("/me/messages/{message}/read", status_code=204, summary="Say that I read a message")
+@router.post("/me/messages/{message}/read", status_code=204, summary="Mark a message as read")
 def mark_own_message_read(rater: RaterCaller, message: MessageNumber, session: SessionDep) -> None:
-    """Once more changes nothing."""
+    """A repeated request changes nothing."""
     rater_messages.mark_own_message_read(session, rater, message)

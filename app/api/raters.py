@@ -65,7 +65,7 @@ Sort = Annotated[RaterSort, Query(description="Sort key; `-` reverses the order.
 DryRun = Annotated[bool, Query(description="Check the list, enrol nobody.")]
 CHANGED: dict[int | str, dict[str, Any]] = {
     409: {"description": "The rater was erased."},
-    412: {"description": "It was changed since the state that `If-Match` names."},
+    412: {"description": "It has changed since the state that `If-Match` names."},
     428: {"description": "The rater is enrolled already, so a change needs `If-Match`."},
 }
 IN_USE: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign is no draft, or the rater has judged."}}
@@ -84,7 +84,7 @@ def put_rater(
     session: SessionDep,
     if_match: IfMatchOnChange,
 ) -> Response:
-    """A change of one who is enrolled takes `If-Match`; the same again changes nothing.
+    """A change of an enrolled rater needs `If-Match`. The same content again changes nothing.
 
     Linking accounts of several campaigns to one person needs rights in all of them.
     """
@@ -119,7 +119,7 @@ def enrol_raters(
     once: OnceDep,
     dry_run: DryRun = False,
 ) -> Response:
-    """All or nobody: the list is checked whole, and each fault is named by its place in it."""
+    """Enrol all or nobody. The whole list is checked, and each error names its place in the list."""
 
     def make() -> IdempotentResponse:
         enrolment.enrol_raters(session, campaign, body.keys, body.to_enrolment(), by=caller, dry_run=dry_run)
@@ -135,7 +135,7 @@ def enrol_raters(
 @router.post(
     "/import",
     status_code=201,
-    summary="Enrol the raters of a table",
+    summary="Enrol raters from a table",
     responses={
         **example_response(201, IMPORTED, "All are enrolled."),
         **example_response(200, IMPORTED, "The table has no fault."),
@@ -149,7 +149,7 @@ def import_raters(
     once: OnceDep,
     dry_run: DryRun = False,
 ) -> Response:
-    """Each as their line says, all or nobody; a fault is named by its line."""
+    """Enrol each rater as the line says, all or nobody. An error names its line."""
 
     def make() -> IdempotentResponse:
         wanted = body.parse_lines()
@@ -180,7 +180,7 @@ def list_raters(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[RaterOut]:
-    """Those whom all filters fit; a coordinator gets its team."""
+    """List the raters who match all filters; coordinators get their team."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("key"))
     views = raters.list_raters(
         session, campaign, by=caller, after=after, limit=limit + 1, team=team, state=state, sort=sort, q=q
@@ -193,7 +193,7 @@ def list_raters(
     "",
     summary="Change several raters",
     responses={
-        **example_response(200, CHANGED_SEVERAL, "All are changed, or nobody where one cannot be."),
+        **example_response(200, CHANGED_SEVERAL, "All are changed, or nobody if one cannot be."),
         409: {"description": "Some have something else than `expected`; `errors` names each."},
     },
 )
@@ -211,9 +211,9 @@ def patch_raters(
     ],
     session: SessionDep,
 ) -> RatersChangedOut:
-    """Give all of them a state, a team, or both. `before` is what they had, for whoever wants it back.
+    """Set a state, a team, or both for all of them. `before` returns their previous values.
 
-    To undo a change, send what was before, and as `expected` what the change had set.
+    To undo a change, send the previous values, and as `expected` what the change had set.
     """
     values = body.model_dump(include=body.model_fields_set - {"raters", "expected"})
     expected = body.expected.model_dump(exclude_unset=True) if body.expected else None
@@ -224,41 +224,41 @@ def patch_raters(
     return RatersChangedOut(before=[PreviousEnrolment.model_validate(view) for view in before], warnings=idle)
 
 
-@router.get("/{rater}", summary="Look at a rater", responses=example_response(200, EXAMPLE, etag=ETAG))
+@router.get("/{rater}", summary="Get a rater", responses=example_response(200, EXAMPLE, etag=ETAG))
 def get_rater(caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> Response:
-    """Enrolment and contact."""
+    """Return enrolment and contact."""
     return _rater_response(raters.get_rater(session, campaign, rater, by=caller))
 
 
 class RaterRuleOutcomeOut(ResponseModel):
-    """What a rule says of a rater."""
+    """Outcome of a rule for a rater."""
 
     rule: str = Field(description="A check of quality control, `tutorial` or `attention`.", examples=["controls"])
-    outcome: Literal["pass", "fail", "untested"] = Field(description="untested: there is nothing to judge by.")
+    outcome: Literal["pass", "fail", "untested"] = Field(description="untested: there are no data for the rule.")
 
 
 class OverallRaterVerdictOut(ResponseModel):
-    """One verdict on a rater: fail where any rule says so."""
+    """One verdict on a rater: fail if any rule fails."""
 
-    verdict: Literal["pass", "fail"] = Field(description="What the rater's next completion code would tell.")
-    rules: list[RaterRuleOutcomeOut] = Field(description="Those that the campaign's setting `quality` names for codes.")
+    verdict: Literal["pass", "fail"] = Field(description="Verdict that the rater's next completion code would carry.")
+    rules: list[RaterRuleOutcomeOut] = Field(description="Rules that the campaign's setting `quality` names for codes.")
 
 
 VERDICT = OverallRaterVerdictOut(verdict="pass", rules=[RaterRuleOutcomeOut(rule="controls", outcome="untested")])
 
 
-@router.get("/{rater}/verdict", summary="Read the verdict on a rater", responses=example_response(200, VERDICT))
+@router.get("/{rater}/verdict", summary="Get the verdict on a rater", responses=example_response(200, VERDICT))
 def get_rater_verdict(
     caller: Coordinator, campaign: CampaignKey, rater: RaterKey, session: SessionDep
 ) -> OverallRaterVerdictOut:
-    """By all rules for completion codes; the worst decides."""
+    """Apply all rules for completion codes; the worst outcome decides."""
     raters.get_rater(session, campaign, rater, by=caller)
     return OverallRaterVerdictOut.model_validate(quality_policy.load_overall_rater_verdict(session, campaign, rater))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)
 def delete_rater(caller: Manager, campaign: CampaignKey, rater: RaterKey, session: SessionDep) -> None:
-    """From a draft, where they have not judged. Later, set them to `left`; to forget who they are, erase them."""
+    """Remove a rater without judgments from a draft. Otherwise, set the rater to `left`, or erase personal data."""
     raters.delete_rater(session, campaign, rater, by=caller)
 
 

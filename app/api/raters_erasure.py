@@ -19,7 +19,11 @@ router = APIRouter(prefix="/v1/raters", tags=["raters"])
 
 Which = Annotated[
     str | None,
-    Query(pattern=KEY_PATTERN, description="Where several campaigns have a rater of this key.", examples=["ted-ende"]),
+    Query(
+        pattern=KEY_PATTERN,
+        description="Required if several campaigns have a rater with this key.",
+        examples=["ted-ende"],
+    ),
 ]
 SEVERAL: dict[int | str, dict[str, Any]] = {409: {"description": "Several raters have this key: name the campaign."}}
 
@@ -42,9 +46,9 @@ EXAMPLE = RaterErasureOut(erased=[ErasedAccountOut(campaign="ted-ende", rater="r
 
 @router.delete("/{rater}", summary="Erase a rater", responses={**example_response(200, EXAMPLE, "Erased."), **SEVERAL})
 def erase_rater(caller: Manager, rater: RaterKey, session: SessionDep, campaign: Which = None) -> Response:
-    """Contact, external id, name, attributes and credentials are removed, for every account of the same person.
+    """Remove contact, external id, name, attributes and credentials, for every account of the same person.
 
-    What they judged stays under the pseudonym. It needs rights in every campaign concerned, and cannot be undone.
+    The rater's judgments stay under the pseudonym. You need rights in every campaign concerned. This cannot be undone.
     """
     erased = erasure.erase_rater(session, rater, campaign=campaign, by=caller)
     return json_response(RaterErasureOut(erased=[ErasedAccountOut.model_validate(one) for one in erased]))

@@ -35,8 +35,8 @@ class RankingRecipeOut(BaseModel):
     """A recipe that a campaign named for itself."""
 
     name: str
-    revision: int = Field(description="Counts from 1; every revision is kept.")
-    recipe: dict[str, JsonValue] = Field(description="Every choice, with the hash of them.")
+    revision: int = Field(description="Number of the revision, from 1; every revision is kept.")
+    recipe: dict[str, JsonValue] = Field(description="Every choice, with their hash.")
     actor: str
     at: Time
 
@@ -78,9 +78,9 @@ def put_campaign_recipe(
     body: Annotated[RecipeIn, declare_json_body(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
     session: SessionDep,
 ) -> RankingRecipeOut:
-    """What is left out is as in the recipe that `name` names, else in `recommended`.
+    """Take choices that are left out from the recipe that `name` names, or else from `recommended`.
 
-    Other choices than before are a new revision; the same choices again change nothing.
+    Different choices become a new revision; the same choices again change nothing.
     """
     return _make_recipe_out(
         recipes.put_named_recipe(session, campaign, name, body.get_given_choices(), actor=caller.actor), caller
@@ -89,7 +89,7 @@ def put_campaign_recipe(
 
 @router.get(
     "/{recipe}",
-    summary="Look at a recipe of the campaign",
+    summary="Get a recipe of the campaign",
     responses=example_response(200, EXAMPLE, "The current state."),
 )
 def get_campaign_recipe(
@@ -99,7 +99,7 @@ def get_campaign_recipe(
     session: SessionDep,
     revision: Revision = None,
 ) -> RankingRecipeOut:
-    """Its latest revision, or an earlier one."""
+    """Return the latest revision, or an earlier one."""
     return _make_recipe_out(recipes.get_named_recipe(session, campaign, name, revision=revision), caller)
 
 
@@ -115,6 +115,6 @@ def list_campaign_recipes(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[RankingRecipeOut]:
-    """Those that it named for itself, by name, each in its latest revision."""
+    """List the recipes that the campaign named, by name, each in its latest revision."""
     named = recipes.list_named_recipes(session, campaign, after=cursor, limit=limit + 1)
     return make_page([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -35,7 +35,7 @@ Kind = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
 TEXTS = non_json_example_response(
     200,
-    "A line a rater.",
+    "One line per rater.",
     csv=("text/csv", "rater,judgments\r\nrater1,1850\r\n"),
     tex=("application/x-tex", "\\begin{tabular}{lr}\nrater1 & 1,850 \\\\\n\\end{tabular}\n"),
     md=("text/markdown", "| Rater | Judgments |\n| :-- | --: |\n| `rater1` | 1,850 |\n"),
@@ -44,7 +44,7 @@ TEXTS = non_json_example_response(
 
 
 def _make_examples(example: Any) -> dict[int | str, dict[str, Any]]:
-    in_json = example_response(200, example, "A line a rater.")
+    in_json = example_response(200, example, "One line per rater.")
     both = {**in_json[200], "content": {**in_json[200]["content"], **TEXTS[200]["content"]}}
     return {200: both, **KNOWN, **LATER}
 
@@ -72,7 +72,7 @@ async def get_rater_quality(
 ) -> Response:
     """Control items, repeats, level compared with the others, pace, habits and drift of each rater.
 
-    The verdict is that of the control items; nothing here leaves anybody out. Coordinators get the verdicts of their
+    Only the control items decide the verdict, and the report excludes nobody. Coordinators get the verdicts of their
     team, without scores.
     """
     if not caller.has_rights_of("manager"):

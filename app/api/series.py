@@ -37,7 +37,7 @@ class SeriesRankingQuery(BaseModel):
     )
 
 
-@router.get("/ranking", summary="Rank over the campaigns of a series", response_class=Response, responses=ANY)
+@router.get("/ranking", summary="Rank systems over the campaigns of a series", response_class=Response, responses=ANY)
 async def get_series_ranking(
     caller: Viewer,
     request: Request,
@@ -46,9 +46,9 @@ async def get_series_ranking(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """Rank and cluster of each system in each campaign that you may see, and its mean relative rank.
+    """Return rank and cluster of each system in each campaign that you may see, and its mean relative rank.
 
-    Many campaigns, or many systems, are a job.
+    For many campaigns or many systems, a job computes it.
     """
     kind = KINDS[choose_media_type(request, tuple(KINDS))]
     return await _answer(caller, request, name, asked, database, prefer, kind)

@@ -79,9 +79,9 @@ async def get_recipe_comparison(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """Rank and cluster of each system under each recipe, and the pairs that the recipes do not agree on.
+    """Rank and cluster of each system under each recipe, and the pairs on which the recipes disagree.
 
-    A recipe that does not fit the campaign says why. Many systems by many recipes are a job.
+    If a recipe does not fit the campaign, the reason is given. A job ranks many systems by many recipes.
     """
     kind = KINDS[choose_media_type(request, tuple(KINDS))]
     return await _answer(caller, request, campaign, asked, database, prefer, kind)

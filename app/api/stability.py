@@ -56,9 +56,7 @@ class StabilityQuery(AsOfQuery):
     )
 
 
-@router.post(
-    "/stability", summary="Simulate the study again and again", response_class=Response, responses={**ANY, **LATER}
-)
+@router.post("/stability", summary="Simulate repeated studies", response_class=Response, responses={**ANY, **LATER})
 async def compute_stability_report(
     caller: Viewer,
     request: Request,
@@ -68,9 +66,10 @@ async def compute_stability_report(
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
-    """Stable Ranking Probability by design and number of documents, and beside it how much a study finds.
+    """Return Stable Ranking Probability by design and number of documents, and how much a study finds.
 
-    The same request about the same data is the same report, with the same ETag, and the same job while it takes long.
+    The same request on the same data gives the same report with the same ETag, or the same job until the report is
+    done.
     """
     asking = ReportRequest(REPORT, (campaign,), body, parse_data_version_or_time(shown.as_of))
     report = await wait_for_report_or_job(

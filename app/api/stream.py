@@ -30,16 +30,16 @@ EVENTS = {
 
 @router.get(
     "/stream",
-    summary="Progress as it happens",
+    summary="Stream the progress of a campaign",
     response_class=Response,
     responses={200: {"description": "Server-sent events.", "content": {MEDIA_TYPE: EVENTS}}},
 )
 async def stream_progress(
     caller: ViewerOrCoordinator, request: Request, campaign: CampaignKey, database: DatabaseDep
 ) -> Response:
-    """The body of `progress` as an event, now and whenever it changes; comments between, so that the line stays open.
+    """Send the body of `progress` as an event, now and whenever it changes. Comments in between keep the line open.
 
-    Who does not ask for `text/event-stream`, as `EventSource` does, gets one event and the end.
+    A request that does not ask for `text/event-stream`, as `EventSource` does, gets a single event.
     """
     live: LiveStreams = request.app.state.live
     sight = ProgressVisibility.for_caller(caller)

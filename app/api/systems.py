@@ -33,7 +33,7 @@ SystemKey = Annotated[
 class SystemIn(BodyModel):
     """A system."""
 
-    name: Name | None = Field(None, description="The key where nothing is said.")
+    name: Name | None = Field(None, description="Default: the key.")
     kind: Literal["mt", "human"] = "mt"
     lab: Label | None = None
     tags: list[Label] = Field([], max_length=50)
@@ -58,20 +58,23 @@ class SystemOut(ResponseModel):
 
 
 class OutputsIn(BodyModel):
-    """A system's outputs on a document, one entry a segment."""
+    """A system's outputs on a document, one entry per segment."""
 
-    segments: list[Text | None] = Field(min_length=1, max_length=10_000, description="null where there is none.")
+    segments: list[Text | None] = Field(
+        min_length=1, max_length=10_000, description="null for a segment without an output."
+    )
     prefill: list[Annotated[list[Span], Field(fail_fast=True)] | None] | None = Field(
         None,
         max_length=10_000,
-        description="Errors that raters are shown with each output, as `default` of arms and of the setting `prefill`; "
-        "one without an id in `prefill` gets one.",
+        description="Errors that raters are shown with each output, stored as the set `default`, which arms "
+        "and the setting `prefill` can name; one without an id in `prefill` gets one.",
     )
     alignment: list[Annotated[str, Field(max_length=400_000)] | None] | None = Field(
         None,
         max_length=10_000,
-        description="Of each output with its source, `0-0 1-2`: the place of a source word, then of a word of the "
-        "output, both from 0, where words are what stands between white space. Raters are shown it.",
+        description="Word alignment of each output with its source, `0-0 1-2`: the place of a source word, "
+        "then of a word of the output, both from 0; white space separates words. Raters are shown"
+        " it.",
         examples=[["0-0 1-1 2-2", None]],
     )
 
@@ -80,9 +83,9 @@ class OutputOut(ResponseModel):
     """One output."""
 
     text: str | None
-    sha256: str | None = Field(description="Of the text in UTF-8, hexadecimal.")
+    sha256: str | None = Field(description="SHA-256 of the text in UTF-8, hexadecimal.")
     prefill: list[dict[str, JsonValue]] | None
-    alignment: str | None = Field(None, description="Its words with those of the source, in order.")
+    alignment: str | None = Field(None, description="Alignment of its words with those of the source, in order.")
     markup: TextLayoutOut | None = Field(
         None,
         description="How raters see it; only where the campaign's setting `markup` is on and it has any.",
@@ -91,7 +94,7 @@ class OutputOut(ResponseModel):
 
 
 class OutputsOut(BaseModel):
-    """A system's outputs on a document, one entry a segment."""
+    """A system's outputs on a document, one entry per segment."""
 
     segments: list[OutputOut]
 
@@ -117,7 +120,7 @@ OUTPUTS = OutputsOut(
 )
 
 
-@router.put("/{system}", summary="Put a system", responses={**STORED, **REFUSED})
+@router.put("/{system}", summary="Store a system", responses={**STORED, **REFUSED})
 def put_system(
     caller: Manager,
     campaign: CampaignKey,
@@ -125,20 +128,22 @@ def put_system(
     body: Annotated[SystemIn, declare_json_body(SystemIn, online={"tags": ["online"]})],
     session: SessionDep,
 ) -> TestSetChangeOut:
-    """What is known of a system beside its outputs. A late or withdrawn one is taken into account by a replan."""
+    """Store what is known about a system, not its outputs. A replan takes a late or withdrawn system into account."""
     return TestSetChangeOut.model_validate(
         test_sets.put_system(session, campaign, system, body.to_system_input(), actor=caller.actor)
     )
 
 
-@router.get("/{system}", summary="Look at a system", responses=example_response(200, EXAMPLE))
+@router.get("/{system}", summary="Get a system", responses=example_response(200, EXAMPLE))
 def get_system(caller: Viewer, campaign: CampaignKey, system: SystemKey, session: SessionDep) -> SystemOut:  # noqa: ARG001  (says who may call)
-    """What is known of it."""
+    """Return what is known about the system."""
     return SystemOut.model_validate(views.get_system(session, campaign, system))
 
 
 @router.get(
-    "", summary="List the systems", responses=example_response(200, Page[SystemOut](items=[EXAMPLE], next=None))
+    "",
+    summary="List the systems of a campaign",
+    responses=example_response(200, Page[SystemOut](items=[EXAMPLE], next=None)),
 )
 def list_systems(
     caller: Viewer,  # noqa: ARG001  (says who may call)
@@ -147,19 +152,23 @@ def list_systems(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[SystemOut]:
-    """By key."""
+    """List the systems by key."""
     systems = views.list_systems(session, campaign, after=cursor, limit=limit + 1)
     return make_page([SystemOut.model_validate(one) for one in systems], limit, lambda one: one.key)
 
 
 @router.delete("/{system}", status_code=204, summary="Delete a system", responses=REFUSED)
 def delete_system(caller: Manager, campaign: CampaignKey, system: SystemKey, session: SessionDep) -> Response:
-    """Of a draft, where it has no outputs."""
+    """Delete a system of a draft if it has no outputs."""
     test_sets.delete_system(session, campaign, system, actor=caller.actor)
     return Response(status_code=204)
 
 
-@router.put("/{system}/outputs/{document}", summary="Put a system's outputs", responses={**STORED, **REFUSED})
+@router.put(
+    "/{system}/outputs/{document}",
+    summary="Store the outputs of a system on a document",
+    responses={**STORED, **REFUSED},
+)
 def put_outputs(
     caller: Manager,
     campaign: CampaignKey,
@@ -168,7 +177,7 @@ def put_outputs(
     body: Annotated[OutputsIn, declare_json_body(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
     session: SessionDep,
 ) -> TestSetChangeOut:
-    """On one document as a whole: as many entries as the document has segments."""
+    """Store all outputs on the document: as many entries as it has segments."""
     given = test_sets.DocumentOutputsInput(body.segments, body.prefill, body.alignment)
     put = test_sets.put_system_outputs_on_document(session, campaign, system, document, given, actor=caller.actor)
     return TestSetChangeOut.model_validate(put)
@@ -176,7 +185,7 @@ def put_outputs(
 
 @router.get(
     "/{system}/outputs",
-    summary="List a system's outputs",
+    summary="Count the outputs of a system by document",
     responses=example_response(
         200,
         Page[DocumentOutputCountRow](
@@ -192,13 +201,15 @@ def count_outputs_by_document(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[DocumentOutputCountRow]:
-    """The documents that it has outputs on, by key, with how many; the texts are looked at document by document."""
+    """List the documents with outputs by key, with counts. Get the texts document by document."""
     outputs = views.count_system_outputs_by_document(session, campaign, system, after=cursor, limit=limit + 1)
     return make_page([DocumentOutputCountRow.model_validate(one) for one in outputs], limit, lambda one: one.document)
 
 
 @router.get(
-    "/{system}/outputs/{document}", summary="Look at a system's outputs", responses=example_response(200, OUTPUTS)
+    "/{system}/outputs/{document}",
+    summary="Get the outputs of a system on a document",
+    responses=example_response(200, OUTPUTS),
 )
 def get_outputs(
     caller: Viewer,  # noqa: ARG001  (says who may call)
@@ -207,16 +218,21 @@ def get_outputs(
     document: DocumentKey,
     session: SessionDep,
 ) -> OutputsOut:
-    """On one document, with the spans that raters are shown."""
+    """Return the outputs with the spans that raters are shown."""
     return OutputsOut.model_validate(
         {"segments": views.get_system_outputs_on_document(session, campaign, system, document)}
     )
 
 
-@router.delete("/{system}/outputs/{document}", status_code=204, summary="Delete a system's outputs", responses=REFUSED)
+@router.delete(
+    "/{system}/outputs/{document}",
+    status_code=204,
+    summary="Delete the outputs of a system on a document",
+    responses=REFUSED,
+)
 def delete_outputs(
     caller: Manager, campaign: CampaignKey, system: SystemKey, document: DocumentKey, session: SessionDep
 ) -> Response:
-    """Of a draft, where no task shows them."""
+    """Delete outputs of a draft if no task shows them."""
     test_sets.delete_system_outputs_on_document(session, campaign, system, document, actor=caller.actor)
     return Response(status_code=204)

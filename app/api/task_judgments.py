@@ -74,7 +74,7 @@ async def put_comparison(
     ],
     service: JudgingServiceDep,
 ) -> Response:
-    """Columns in groups from best to worst; by the rules of the judgment of a segment."""
+    """Send the columns in groups from best to worst. The rules are those for the judgment of a segment."""
     return await _judge(service, task, SentAnswer(ScreenAnswerAddress(screen), body, seen), rater)
 
 
@@ -94,16 +94,16 @@ async def put_judgment(
     ],
     service: JudgingServiceDep,
 ) -> Response:
-    """The same answer again changes nothing; another one is a new revision.
+    """The same answer again changes nothing; a different one is a new revision.
 
-    With `If-Match` naming a revision that is not the latest: 200 if the one after it says the same, else 412.
+    If `If-Match` names a revision that is not the latest: 200 if the next one has the same answer, else 412.
     """
     return await _judge(service, task, SentAnswer(AnswerAddress(item, segment), body.root, seen), rater)
 
 
 @fast.put(
     "/{item}",
-    summary="Judge a document as a whole",
+    summary="Judge a whole document",
     responses={**example_response(200, RECEIPT, "Stored on disk.", etag=ETAG), **REFUSED},
 )
 async def put_document_judgment(
@@ -116,13 +116,13 @@ async def put_document_judgment(
     ],
     service: JudgingServiceDep,
 ) -> Response:
-    """Where the campaign asks for it; by the rules of the judgment of a segment."""
+    """The campaign must ask for it. The rules are those for the judgment of a segment."""
     return await _judge(service, task, SentAnswer(AnswerAddress(item, None), body.root, seen), rater)
 
 
 @router.post(
     "",
-    summary="Judge many at once",
+    summary="Send several judgments",
     responses={**example_response(200, JudgmentsStoredOut(judgments=[RECEIPT])), **REFUSED},
 )
 async def post_judgments(
@@ -131,9 +131,9 @@ async def post_judgments(
     body: Annotated[TaskJudgmentsIn, declare_judgment_payload_body(TaskJudgmentsIn, {"da": MANY})],
     service: JudgingServiceDep,
 ) -> JudgmentsStoredOut:
-    """All of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
+    """Store all of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
 
-    Of segments, of documents as a whole (`"segment": null`), and of the columns of a screen (`"screen"`).
+    They may be of segments, of whole documents (`"segment": null`), and of the columns of a screen (`"screen"`).
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
     receipts = await judging.record_answers(service, task, given, rater=rater, whole=True)

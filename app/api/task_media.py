@@ -25,18 +25,18 @@ MediaId = Annotated[str, Path(alias="media", pattern="^m_[0-9a-f]{32}$", example
 class TaskMediaOut(BaseModel):
     """A file that the task shows."""
 
-    media: str = Field(description="The id that the task names.")
+    media: str = Field(description="Id used in the task.")
     address: str = Field(description="Send the rater's credential with it.")
-    heard: bool = Field(description="It was played to the end once.")
-    plays_left: int | None = Field(description="How often it may be played yet; null: as often as you like.")
+    heard: bool = Field(description="It has been played to the end.")
+    plays_left: int | None = Field(description="Number of plays left; null for no limit.")
 
 
 class TaskMediaListOut(BaseModel):
-    """All of them, each once."""
+    """All media of the task, each once."""
 
-    expires_at: Time = Field(description="Until then the addresses work; ask again before.")
+    expires_at: Time = Field(description="When the addresses stop working; request them again before then.")
     hear_all: bool = Field(description="All audio and video must be played to the end before the task is handed in.")
-    most_plays: int | None = Field(description="How often each may be played, counted in whole lengths.")
+    most_plays: int | None = Field(description="How often each may be played, counted in full lengths.")
     media: list[TaskMediaOut]
 
 
@@ -56,9 +56,9 @@ EXAMPLE = TaskMediaListOut(
 )
 
 
-@router.get("", summary="Get addresses of a task's media", responses=example_response(200, EXAMPLE))
+@router.get("", summary="Get addresses of the media of a task", responses=example_response(200, EXAMPLE))
 def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, policy: MediaPolicyDep) -> TaskMediaListOut:
-    """Each works for this rater's credential and this task only, and not for long."""
+    """Each address works only for this rater's credential and this task, and for a short time."""
     signed = task_media.sign_task_media(session, policy, task, rater=rater)
     return TaskMediaListOut.model_validate(
         {
@@ -80,7 +80,7 @@ def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, polic
 
 @router.get(
     "/{media}",
-    summary="Read media of a task",
+    summary="Get a media file of a task",
     response_class=Response,
     responses={**CONTENT, 403: {"description": "It has run out, is another rater's, or the plays are used up."}},
 )
@@ -91,10 +91,10 @@ def get_task_media(
     media: MediaId,
     database: DatabaseDep,
     policy: MediaPolicyDep,
-    expires: Annotated[int, Query(ge=0, le=2**53, description="As the address has it.")] = 0,
-    signature: Annotated[str, Query(pattern="^[A-Za-z0-9_-]{0,32}$", description="As the address has it.")] = "",
+    expires: Annotated[int, Query(ge=0, le=2**53, description="Value from the address.")] = 0,
+    signature: Annotated[str, Query(pattern="^[A-Za-z0-9_-]{0,32}$", description="Value from the address.")] = "",
 ) -> Response:
-    """The bytes, or with `Range` a part of them. Nothing says what the file is called."""
+    """Return the bytes, or a part of them with `Range`. The name of the file is not revealed."""
     with database.transaction() as session:
         signed = SignedMediaQuery(expires, signature)
         content = task_media.open_task_media(session, policy, task, media, signed, rater=rater)

@@ -18,26 +18,26 @@ router = APIRouter(prefix="/v1/tasks/{task}", tags=["tasks"])
 
 
 class AttentionCheckWarningOut(ResponseModel):
-    """What a rater is told who did not pass an attention check."""
+    """Warning for a rater who did not pass an attention check."""
 
-    texts: list[dict[str, str]] = Field(description="Of the rules that were not kept, each by language.")
-    again: bool = Field(description="The same document comes once more.")
+    texts: list[dict[str, str]] = Field(description="Texts of the rules that were not followed, each by language.")
+    again: bool = Field(description="Whether the same document is shown once more.")
 
 
 class HandedInTaskOut(BaseModel):
-    """What a rater gets for a whole task."""
+    """Response to a task that was handed in."""
 
-    completion_code: str = Field(description="The same one again for whoever asks twice.")
+    completion_code: str = Field(description="A repeated request gets the same code.")
     warning: AttentionCheckWarningOut | None = Field(
         None,
-        description="Only where the task was an attention check that warns, and was not passed.",
+        description="Only if the task was an attention check that warns, and was not passed.",
         exclude_if=lambda warning: warning is None,
     )
 
 
-@router.get("", summary="Look at a task", responses=example_response(200, EXAMPLE))
+@router.get("", summary="Get a task", responses=example_response(200, EXAMPLE))
 def get_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskOut:
-    """What is shown and asked, your own answers, and what is missing. Nothing says whose the texts are."""
+    """Return what is shown and asked, your own answers, and what is missing. It does not name the systems."""
     return TaskOut.from_view(tasks.load_task_view(session, task, rater=rater))
 
 
@@ -47,7 +47,7 @@ class JudgmentFormOut(BaseModel):
     level: str = Field(description="segment, document or screen.")
     widgets: list[WidgetOut]
     rubric: list[tuple[str, str]] = Field(description="(value, meaning).")
-    labels: list[str] = Field(description="Of the texts, in the order of the screen.")
+    labels: list[str] = Field(description="Labels of the texts, in screen order.")
     instructions: list[str]
 
     @classmethod
@@ -81,9 +81,9 @@ FORMS = TaskFormsOut(
 )
 
 
-@router.get("/forms", summary="Look at what is asked", responses=example_response(200, FORMS))
+@router.get("/forms", summary="Get the forms of a task", responses=example_response(200, FORMS))
 def get_task_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> TaskFormsOut:
-    """Widgets, rubric and labels as the campaign has them: its criteria, its number of points, its basis."""
+    """Return widgets, rubric and labels as the campaign has them: its criteria, number of points and basis."""
     return TaskFormsOut(
         forms=[JudgmentFormOut.from_form(form) for form in tasks.load_task_forms(session, task, rater=rater)]
     )
@@ -98,7 +98,7 @@ def get_task_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> Tas
     },
 )
 def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInTaskOut:
-    """Once everything that is asked is judged; `errors` names all that is missing, such as `["items", 3]`."""
+    """Everything that is asked must be judged; `errors` names all that is missing, such as `["items", 3]`."""
     receipt = quality_policy.hand_in_task_and_check_rater(database, task, rater=rater)
     warning = None if receipt.warning is None else AttentionCheckWarningOut.model_validate(receipt.warning)
     return HandedInTaskOut(completion_code=receipt.code, warning=warning)
@@ -112,5 +112,5 @@ def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> Hand
     responses={409: {"description": "It is handed in."}},
 )
 def release_task(rater: RaterCaller, task: TaskId, session: SessionDep) -> None:
-    """What was judged is kept. Asking for a task afterwards gives another one, as long as there is any."""
+    """The judgments are kept. The next lease gives another task, as long as there is any."""
     tasks.release_task(session, task, rater=rater)

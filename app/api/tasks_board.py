@@ -28,7 +28,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of t
 
 
 class ManagedTaskItemOut(BaseModel):
-    """An item with whose it is."""
+    """An item with its systems."""
 
     item: int
     document: str
@@ -55,7 +55,7 @@ class ManagedTaskOut(ResponseModel):
     presentation: str | None
     words: int | None
     segments: int | None
-    lease: int = Field(description="How often it was leased.")
+    lease: int = Field(description="Number of times it was leased.")
     leased_until: Time | None
     handed_in_at: Time | None
     completion_code: str | None
@@ -63,14 +63,14 @@ class ManagedTaskOut(ResponseModel):
 
 
 class ReassignIn(BodyModel):
-    """To whom a task goes."""
+    """The rater to whom a task goes."""
 
-    rater: Key | None = Field(description="An enrolled rater; null for whoever of its bucket comes first.")
+    rater: Key | None = Field(description="An enrolled rater; null for the first rater of its bucket who asks.")
     reason: Reason
 
 
 class ReopenIn(BodyModel):
-    """Why a rater is to go on with a task."""
+    """Reason for a rater to continue a task."""
 
     reason: Reason
 
@@ -120,7 +120,7 @@ def list_tasks(
     limit: Limit = 50,
     cursor: After = 0,
 ) -> Page[ManagedTaskOut]:
-    """In the order in which they were made."""
+    """List the tasks in the order in which they were made."""
     rows = tasks_board.list_tasks(
         session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket
     )
@@ -138,7 +138,7 @@ def reassign_task(
     body: Annotated[ReassignIn, declare_json_body(ReassignIn, back={"rater": None, "reason": "on holiday"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
-    """What somebody began is kept as surplus with the withdrawn original; the answer is the task that goes on."""
+    """Work already done is kept as surplus with the withdrawn original. The response is the task that goes on."""
     batch = tasks_board.reassign_task(session, campaign, task, rater=body.rater, reason=body.reason, actor=caller.actor)
     return ManagedTaskOut.model_validate(batch)
 
@@ -151,7 +151,7 @@ def reopen_task(
     body: Annotated[ReopenIn, declare_json_body(ReopenIn, again={"reason": "the guidelines changed"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
-    """Its rater gets it again at the next lease; what was judged stays, and can be revised."""
+    """Its rater gets it again at the next lease. Judgments stay and can be revised."""
     return ManagedTaskOut.model_validate(
         tasks_board.reopen_task(session, campaign, task, reason=body.reason, actor=caller.actor)
     )

@@ -38,7 +38,7 @@ class TeamOut(ResponseModel):
 
     key: str
     name: str
-    raters: int = Field(description="How many are enrolled in it.")
+    raters: int = Field(description="Number of raters enrolled in it.")
     created_at: Time
 
 
@@ -47,7 +47,7 @@ EXAMPLE = TeamOut.model_validate(
 )
 
 
-@router.put("/{team}", summary="Make or name a team", responses=example_response(200, EXAMPLE))
+@router.put("/{team}", summary="Create or rename a team", responses=example_response(200, EXAMPLE))
 def put_team(
     caller: Manager,
     campaign: CampaignKey,
@@ -55,7 +55,7 @@ def put_team(
     body: Annotated[TeamIn, declare_json_body(TeamIn, agency={"name": "Agency in Bonn"})],
     session: SessionDep,
 ) -> Response:
-    """Its coordinator's token names it and sees its enrolments, and no others."""
+    """A coordinator's token names the team; it sees the team's enrolments and no others."""
     return json_response(TeamOut.model_validate(teams.put_team(session, campaign, team, body.name, by=caller)))
 
 
@@ -63,18 +63,18 @@ def put_team(
 def list_teams(
     caller: Coordinator, campaign: CampaignKey, session: SessionDep, limit: Limit = 50, cursor: Cursor = None
 ) -> Page[TeamOut]:
-    """By key; a coordinator gets its own."""
+    """List the teams by key; coordinators get only their own."""
     views = teams.list_teams(session, campaign, by=caller, after=cursor, limit=limit + 1)
     return make_page([TeamOut.model_validate(view) for view in views], limit, lambda team: team.key)
 
 
-@router.get("/{team}", summary="Look at a team", responses=example_response(200, EXAMPLE))
+@router.get("/{team}", summary="Get a team", responses=example_response(200, EXAMPLE))
 def get_team(caller: Coordinator, campaign: CampaignKey, team: TeamKey, session: SessionDep) -> TeamOut:
-    """Its name and how many are in it."""
+    """Return its name and the number of its raters."""
     return TeamOut.model_validate(teams.get_team(session, campaign, team, by=caller))
 
 
 @router.delete("/{team}", status_code=204, summary="Remove a team", response_description="Removed.", responses=IN_USE)
 def delete_team(caller: Manager, campaign: CampaignKey, team: TeamKey, session: SessionDep) -> None:
-    """Of a draft, and only where nobody is in it."""
+    """Remove a team from a draft if nobody is in it."""
     teams.delete_team(session, campaign, team, by=caller)

@@ -29,10 +29,11 @@ Prefix = Annotated[
 
 
 OfRoles = Annotated[
-    list[Role] | None, Query(alias="role", description="Of this role, or of these.", examples=[["viewer"]])
+    list[Role] | None,
+    Query(alias="role", description="Only tokens with this role, or one of these.", examples=[["viewer"]]),
 ]
-Live = Annotated[bool | None, Query(description="Only those that still open something, or no longer.")]
-Sort = Annotated[TokenSort, Query(description="By prefix, or by when they were made; `-` the other way round.")]
+Live = Annotated[bool | None, Query(description="Only those that are still valid, or only the others.")]
+Sort = Annotated[TokenSort, Query(description="By prefix or by creation time; `-` reverses the order.")]
 SearchWords = Annotated[
     str,
     Query(
@@ -45,17 +46,17 @@ SearchWords = Annotated[
 
 
 class TokenIn(BodyModel):
-    """A token to make."""
+    """A token to create."""
 
     role: Given
     campaign: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
-        None, description="The only campaign it is good for; null for all."
+        None, description="The only campaign to which it gives access; null for all."
     )
     team: Annotated[str, StringConstraints(pattern=KEY_PATTERN)] | None = Field(
-        None, description="Whose enrolments a coordinator sees; of the campaign."
+        None, description="Team of the campaign whose enrolments a coordinator sees."
     )
     name: Annotated[str, StringConstraints(max_length=tokens.LONGEST_NAME)] = Field(
-        "", description="What it is for, for those who manage tokens."
+        "", description="Purpose, for those who manage tokens."
     )
     expires_at: TimeIn | None = Field(None, description="When it stops working; null for never.")
 
@@ -70,10 +71,10 @@ class TokenOut(ResponseModel):
     created_at: Time
     expires_at: Time | None
     revoked_at: Time | None
-    last_used_at: Time | None = Field(None, description="To within five minutes; null: not yet.")
+    last_used_at: Time | None = Field(None, description="Accurate to five minutes; null if never used.")
     live: bool = Field(description="Neither expired nor revoked.")
-    team: str | None = Field(description="Whose enrolments a coordinator sees.")
-    rater: str | None = Field(description="Whose it is, where it came with a link or an invitation.")
+    team: str | None = Field(description="Team whose enrolments a coordinator sees.")
+    rater: str | None = Field(description="Key of the rater, if it came with a link or an invitation.")
 
 
 class TokenIssued(TokenOut):
@@ -102,7 +103,7 @@ OUT = TokenOut.model_validate(EXAMPLE)
 @router.post(
     "",
     status_code=201,
-    summary="Make a token",
+    summary="Create a token",
     responses={
         404: {"description": "No such campaign or team."},
         **example_response(
@@ -124,7 +125,7 @@ def create_token(
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
-    """An admin makes any token, a manager those of viewers, coordinators and front-ends of its campaigns."""
+    """Admins make any token; managers make those of viewers, coordinators and front-ends of their campaigns."""
 
     def make() -> IdempotentResponse:
         # Checks only new tokens: a repeated request gets its earlier answer, even if that token has expired since.
@@ -149,20 +150,20 @@ def list_tokens(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[TokenOut]:
-    """The tokens that you manage, without their secrets."""
+    """List the tokens that you manage, without their secrets."""
     after = parse_sort_cursor(cursor, by_value=sort != "prefix")
     views = tokens.list_tokens(session, by=caller, after=after, limit=limit + 1, only=role, live=live, sort=sort, q=q)
     page = make_page(views, limit, lambda view: format_sort_cursor(*tokens.make_token_cursor(view, sort)))
     return Page(items=[TokenOut.model_validate(view) for view in page.items], next=page.next)
 
 
-@router.get("/{prefix}", summary="Look at a token", responses=example_response(200, OUT))
+@router.get("/{prefix}", summary="Get a token", responses=example_response(200, OUT))
 def get_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> TokenOut:
-    """A token that you manage, or your own."""
+    """Return a token that you manage, or your own, without its secret."""
     return TokenOut.model_validate(tokens.get_token(session, prefix, by=caller))
 
 
 @router.delete("/{prefix}", status_code=204, summary="Revoke a token", response_description="Revoked, at once.")
 def revoke_token(caller: AnyRole, prefix: Prefix, session: SessionDep) -> None:
-    """A token that you manage, or your own; its sessions end with it."""
+    """Revoke a token that you manage, or your own. Its sessions end with it."""
     tokens.revoke_token(session, prefix, by=caller)

@@ -23,7 +23,7 @@ from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, ma
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 
-Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="From 1.", examples=[1])]
+Number = Annotated[int, Path(alias="item", ge=1, le=2**31 - 1, description="Number of the item, from 1.", examples=[1])]
 Answered = Annotated[
     bool | None, Query(description="true: only raters who answered something; false: only the others.")
 ]
@@ -41,18 +41,18 @@ class TutorialLessonLayoutOut(BaseModel):
 class TutorialLessonOut(BaseModel):
     """A text to be judged."""
 
-    item: int = Field(description="From 1, over all documents.")
-    document: int = Field(description="From 1.")
+    item: int = Field(description="Number, from 1, over all documents.")
+    document: int = Field(description="Number, from 1.")
     segment: int = Field(description="Position in its document, from 1.")
     source: str | None
     text: str | None
     columns: list[str] = Field(default=[], description="Several texts side by side, of which `text` is the first.")
     question: str | None
-    known: bool = Field(description="Whether an answer is told to be right or not.")
+    known: bool = Field(description="Whether the response to an answer says if it is right.")
     answered: bool
     markup: TutorialLessonLayoutOut | None = Field(
         None,
-        description="Only where the campaign's setting `markup` is on.",
+        description="Only if the campaign's setting `markup` is on.",
         exclude_if=lambda layout: layout is None,
     )
 
@@ -60,29 +60,29 @@ class TutorialLessonOut(BaseModel):
 class TutorialCourseOut(BaseModel):
     """The tutorial of a rater."""
 
-    outstanding: bool = Field(description="It is to be done before the first task; leases do not wait for it.")
+    outstanding: bool = Field(description="It must be completed before the first task; leases do not wait for it.")
     protocol: str
     items: list[TutorialLessonOut]
 
 
 class TutorialAnswerIn(BodyModel):
-    """A judgment, as the campaign's protocol has it; of several columns one for each."""
+    """A judgment, in the form of the campaign's protocol; for several columns, one for each."""
 
     payload: dict[str, JsonValue] | None = None
     payloads: Annotated[list[dict[str, JsonValue]], Field(max_length=MOST_COLUMNS)] | None = None
 
 
 class TutorialAnswerOut(BaseModel):
-    """What became of an answer."""
+    """Result of an answer."""
 
     item: int
-    right: bool | None = Field(description="Null where no right judgment is known.")
-    payload: dict[str, JsonValue] | None = Field(description="The right judgment.")
-    reasons: dict[str, str] = Field(description="Why, by language.")
+    right: bool | None = Field(description="Null if no correct judgment is known.")
+    payload: dict[str, JsonValue] | None = Field(description="The correct judgment.")
+    reasons: dict[str, str] = Field(description="Explanation by language.")
     warnings: list[dict[str, str]] = Field(
-        default=[], description="Of the rules that the answer does not keep, each by language."
+        default=[], description="Rules that the answer does not follow, each by language."
     )
-    again: bool = Field(default=False, description="It is to be answered again, until all is right.")
+    again: bool = Field(default=False, description="It must be answered again until all is right.")
 
 
 class TutorialResultOut(ResponseModel):
@@ -91,9 +91,9 @@ class TutorialResultOut(ResponseModel):
     rater: str
     team: str | None
     answered: int
-    marked: int = Field(description="Answers to items whose right judgment is known.")
-    right: int = Field(description="Of these; the first answer to an item counts.")
-    at: Time | None = Field(description="Of the last answer.")
+    marked: int = Field(description="Answers to items whose correct judgment is known.")
+    right: int = Field(description="Number of these that are right; the first answer to an item counts.")
+    at: Time | None = Field(description="Time of the last answer.")
 
 
 COURSE = TutorialCourseOut(
@@ -120,15 +120,15 @@ RESULT = TutorialResultOut.model_validate(
 )
 
 
-@router.get("/me/tutorial", summary="The tutorial before my first task", responses=example_response(200, COURSE))
+@router.get("/me/tutorial", summary="Get your tutorial", responses=example_response(200, COURSE))
 def get_own_tutorial(rater: RaterCaller, session: SessionDep) -> TutorialCourseOut:
-    """Texts without their answers; none where the campaign has no tutorial."""
+    """Return the texts without their answers; none if the campaign has no tutorial."""
     return _make_course_out(tutorials.get_tutorial(session, rater))
 
 
 @router.put(
     "/me/tutorial/answers/{item}",
-    summary="Answer in the tutorial",
+    summary="Answer a tutorial item",
     responses={**example_response(200, MARKED, "Judged."), **UNKNOWN},
 )
 def put_tutorial_answer(
@@ -139,7 +139,7 @@ def put_tutorial_answer(
     ],
     session: SessionDep,
 ) -> TutorialAnswerOut:
-    """Whether it is right, and why. The first answer is kept for the manager; no ranking counts any."""
+    """Return whether the answer is right, and why. The manager sees the first answer; no ranking counts any."""
     mark = tutorials.grade_tutorial_answer(session, rater, item, body.payload, body.payloads)
     payload = None if mark.payload is None else dict(mark.payload)
     return TutorialAnswerOut.model_validate(
@@ -156,7 +156,7 @@ def put_tutorial_answer(
 
 @router.get(
     "/campaigns/{campaign}/tutorial/results",
-    summary="List how raters did in the tutorial",
+    summary="List results of the tutorial",
     responses=example_response(200, Page[TutorialResultOut](items=[RESULT], next=None)),
 )
 def list_tutorial_results(
@@ -169,7 +169,7 @@ def list_tutorial_results(
     limit: Limit = 50,
     cursor: SortedCursor = None,
 ) -> Page[TutorialResultOut]:
-    """Every enrolled rater whom all filters fit, those who have not begun included."""
+    """List every enrolled rater who matches all filters, including those who have not begun."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
     results = tutorials.list_tutorial_results(
         session, campaign, after=after, limit=limit + 1, answered=answered, sort=sort, q=q

@@ -41,7 +41,7 @@ TOO_MANY: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign 
 
 
 class WebhookIn(BodyModel):
-    """A webhook to make."""
+    """A webhook to create."""
 
     url: Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_URL)] = Field(
         description="Where events are posted: https, and a public address unless the installation allows another."
@@ -59,43 +59,45 @@ class WebhookOut(ResponseModel):
     events: list[EventKind] = Field(validation_alias="kinds", serialization_alias="events")
     created_at: Time
     next_event: int = Field(description="Number of the first event that was not delivered.")
-    attempts: int = Field(description="Failed attempts to deliver it.")
+    attempts: int = Field(description="Failed attempts to deliver that event.")
     failing_since: Time | None
-    stopped_at: Time | None = Field(description="When nothing more was sent to it.")
-    stopped_because: str | None = Field(description="`gone`: it answered 410. `failing`: it took nothing for 3 days.")
+    stopped_at: Time | None = Field(description="When deliveries stopped.")
+    stopped_because: str | None = Field(
+        description="`gone`: it answered 410. `failing`: it accepted nothing for 3 days."
+    )
 
 
 class CreatedWebhookOut(WebhookOut):
     """A new webhook with its secret, which is shown this once."""
 
-    secret: str = Field(description="Signs each request, as the Standard Webhooks specification says.")
+    secret: str = Field(description="Signs each request according to the Standard Webhooks specification.")
 
 
 class ReplayIn(BodyModel):
-    """From where to send again."""
+    """Where to start sending again."""
 
     model_config = ConfigDict(validate_by_name=True)
 
     event: Annotated[int, Field(ge=1, le=LARGEST)] | None = Field(
-        None, alias="from", description="Number of the first event; null: of the first that was not delivered."
+        None, alias="from", description="Number of the first event; null: the first that was not delivered."
     )
 
 
 class TestEventOut(ResponseModel):
     """A test event."""
 
-    event: int = Field(description="Its number; the deliveries show what became of it.")
+    event: int = Field(description="Its number; the deliveries show the result.")
 
 
 class WebhookDeliveryOut(ResponseModel):
-    """One request."""
+    """One attempt to deliver an event."""
 
     id: int
     event: int = Field(validation_alias="n", serialization_alias="event")
     kind: str
-    attempt: int = Field(description="1 for the first.")
-    status: int | None = Field(description="Of the answer; null: there was none.")
-    error: str | None = Field(description="Why there was no answer.")
+    attempt: int = Field(description="Number of the attempt, from 1.")
+    status: int | None = Field(description="Status of the response; null if there was none.")
+    error: str | None = Field(description="Why there was no response.")
     milliseconds: int
     at: Time
 
@@ -130,7 +132,7 @@ DELIVERED = WebhookDeliveryOut.model_validate(
 @router.post(
     "",
     status_code=201,
-    summary="Make a webhook",
+    summary="Create a webhook",
     responses={**example_response(201, CREATED, "Made; the secret is shown once."), **TOO_MANY},
 )
 def create_webhook(
@@ -144,9 +146,9 @@ def create_webhook(
     options: Annotated[ServiceOptions, Depends(get_service_options)],
     once: OnceDep,
 ) -> Response:
-    """Events from now on are posted to the address, in their order, until it answers with a status from 200 to 299.
+    """Post each event from now on to the address, in order, until it answers with a status from 200 to 299.
 
-    What is not taken is sent again, later each time, for three days.
+    An event that is not accepted is sent again for three days, at growing intervals.
     """
 
     def make() -> IdempotentResponse:
@@ -174,14 +176,14 @@ def list_webhooks(
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> Page[WebhookOut]:
-    """Without their secrets."""
+    """List the webhooks without their secrets."""
     views = webhooks.list_webhooks(session, campaign, after=cursor, limit=limit + 1)
     return make_page([WebhookOut.model_validate(view) for view in views], limit, lambda one: one.webhook)
 
 
 @router.delete("/{webhook}", status_code=204, summary="Delete a webhook")
 def delete_webhook(caller: Manager, campaign: CampaignKey, webhook: WebhookId, session: SessionDep) -> None:
-    """Nothing more is sent to it. The list of its deliveries goes with it."""
+    """Nothing more is sent to it. The list of its deliveries is deleted, too."""
     webhooks.delete_webhook(session, campaign, webhook, actor=caller.actor)
 
 
@@ -192,11 +194,15 @@ def delete_webhook(caller: Manager, campaign: CampaignKey, webhook: WebhookId, s
     responses=example_response(202, TestEventOut(event=9), "It is sent after the events before it."),
 )
 def send_test_event(caller: Manager, campaign: CampaignKey, webhook: WebhookId, session: SessionDep) -> TestEventOut:  # noqa: ARG001  (says who may call)
-    """An event `webhook.test` for this webhook alone."""
+    """Send an event `webhook.test` to this webhook only."""
     return TestEventOut(event=webhooks.queue_test_event(session, campaign, webhook))
 
 
-@router.post("/{webhook}/replay", summary="Send events again", responses=example_response(200, EXAMPLE, "From there."))
+@router.post(
+    "/{webhook}/replay",
+    summary="Send events again",
+    responses=example_response(200, EXAMPLE, "They are sent again from there."),
+)
 def replay_events(
     caller: Manager,
     campaign: CampaignKey,
@@ -204,7 +210,7 @@ def replay_events(
     body: Annotated[ReplayIn, declare_json_body(ReplayIn, fourth={"from": 4}, rest={"from": None})],
     session: SessionDep,
 ) -> WebhookOut:
-    """In their order, with the same ids; a webhook that stopped starts again. Events are kept for 7 days."""
+    """Send them in order with the same ids, and restart a webhook that has stopped. Events are kept for 7 days."""
     return WebhookOut.model_validate(
         webhooks.replay_events(session, campaign, webhook, event=body.event, actor=caller.actor)
     )
@@ -212,7 +218,7 @@ def replay_events(
 
 @router.get(
     "/{webhook}/deliveries",
-    summary="List deliveries",
+    summary="List the deliveries of a webhook",
     responses=example_response(200, Page[WebhookDeliveryOut](items=[DELIVERED], next=None)),
 )
 def list_webhook_deliveries(
@@ -225,7 +231,7 @@ def list_webhook_deliveries(
     limit: Limit = 50,
     cursor: Before = 0,
 ) -> Page[WebhookDeliveryOut]:
-    """The newest first; of the last 7 days. A page of some may be short, or empty, though there is a next one."""
+    """List the last 7 days, newest first. A filtered page may be short or empty although there is a next one."""
     views, reached = webhooks.list_webhook_deliveries(
         session, campaign, webhook, before=cursor or None, limit=limit + 1, taken=taken, kind=kind
     )

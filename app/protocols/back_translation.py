@@ -38,7 +38,7 @@ RUBRIC = (
 
 
 class BackTranslationPayload(Payload):
-    """The text in the language of the source, and where it is kept elsewhere, if it is."""
+    """The text in the language of the source, and where else it is kept, if anywhere."""
 
     protocol: Literal["back_translation"] = "back_translation"
     text: Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT)]

@@ -42,7 +42,7 @@ Id = Annotated[str, Field(min_length=1, max_length=64)]
 
 
 class MQMReannotationPayload(Payload):
-    """The errors as they stand now, and the ids of those that the rater deleted: nothing vanishes without a word."""
+    """The errors as they stand now, and the ids of those that the rater deleted, so that every deletion is recorded."""
 
     protocol: Literal["mqm_reannotation"] = "mqm_reannotation"
     errors: Marks = ()

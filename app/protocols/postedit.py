@@ -56,7 +56,7 @@ class PosteditOptions(ProtocolOptions):
 
 
 class PosteditPayload(Payload):
-    """The text made right, and how many critical errors the output had. An empty text is one: nothing could stay."""
+    """The corrected text, and how many critical errors the output had. An empty text is valid: nothing could stay."""
 
     protocol: Literal["postedit"] = "postedit"
     text: Annotated[str, Field(max_length=LONGEST_TEXT)]

@@ -44,7 +44,7 @@ class SystemMeansOnDocument(FrozenFiniteResultModel):
     document: str
     domain: str | None
     segments: int
-    n: int = Field(description="Segment scores.")
+    n: int = Field(description="Number of segment scores.")
     mean: float
     means: list[float | None]
     counts: list[int]
@@ -59,8 +59,8 @@ class SystemOnJudgedDocuments(FrozenFiniteResultModel):
     documents: int
     mean: float
     expected: float = Field(
-        description="The mean it would have if it scored the average of all systems on each document: differs "
-        "between systems judged on documents of different difficulty."
+        description="Its mean if it scored the average of all systems on each document: differs between "
+        "systems judged on documents of different difficulty."
     )
 
 

@@ -46,12 +46,12 @@ class DisagreementRow(BaseModel):
     document: str
     segment: int = Field(description="Position in the document, from 1.")
     system: str
-    other: str | None = Field(description="The second system; null where raters are compared.")
+    other: str | None = Field(description="Second system; null if raters are compared.")
     first: float
     second: float
     spread: float
-    n: int = Field(description="Raters who are compared; ratings of both systems.")
-    rater: list[str] = Field(description="Who gave the lowest and the highest score, where raters are compared.")
+    n: int = Field(description="Number of raters compared, or of ratings of both systems.")
+    rater: list[str] = Field(description="Raters with the lowest and the highest score, if raters are compared.")
 
 
 class DisagreementView(ReportHeader):

@@ -66,7 +66,7 @@ class RaterGroupOptions(RecipeAndSeedOptions):
 class RaterGroup(FrozenFiniteResultModel):
     """Raters with the same answer, or with several answers that too few raters gave."""
 
-    group: str = Field(description="The answer; several, separated by ` / `, where groups were too small.")
+    group: str = Field(description="The answer; several, separated by ` / `, if groups were too small.")
     answers: list[str | None] = Field(description="Values of the options; null for raters who did not answer.")
     raters: int
     ratings: int
@@ -74,9 +74,11 @@ class RaterGroup(FrozenFiniteResultModel):
     mean: float
     sd: float | None
     shared: int = Field(description="Outputs that raters of other groups scored, too.")
-    severity: float | None = Field(description="Mean difference to the other raters on these; below 0: lower scores.")
-    severity_sd: float | None = Field(description="The same in SD of all ratings.")
-    means: list[float | None] = Field(description="By system, in the order of `systems`.")
+    severity: float | None = Field(
+        description="Mean difference from the other raters on these outputs; below 0: lower scores."
+    )
+    severity_sd: float | None = Field(description="The same in SDs of all ratings.")
+    means: list[float | None] = Field(description="Means by system, in the order of `systems`.")
 
 
 class RaterGroupPair(FrozenFiniteResultModel):
@@ -97,9 +99,9 @@ class RaterGroupsView(ReportHeader):
     """Raters by their answer to a question."""
 
     recipe: str
-    question: str | None = Field(description="Its name; null where no question groups raters.")
-    label: str | None = Field(description="The question in English, or in the language that it has.")
-    smallest: int = Field(description="Raters that a group has at least; smaller groups are put together.")
+    question: str | None = Field(description="Name of the question; null if no question groups raters.")
+    label: str | None = Field(description="The question in English, or in the language in which it was written.")
+    smallest: int = Field(description="Least number of raters in a group; smaller groups are merged.")
     higher_is_better: bool
     systems: list[str] = Field(description="Best first, by the mean of all ratings.")
     groups: list[RaterGroup]

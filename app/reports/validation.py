@@ -78,10 +78,12 @@ class RecipeValidationView(ReportHeader):
     adjust: str
     alpha: float
     seed: int
-    studies: int = Field(description="Of each world.")
+    studies: int = Field(description="Number of studies in each world.")
     units: int
-    unit: Literal["document", "segment"] = Field(description="What studies draw.")
-    exchanged: Literal["within", "between"] = Field(description="Where systems change places: in units, or between.")
+    unit: Literal["document", "segment"] = Field(description="Unit that studies draw.")
+    exchanged: Literal["within", "between"] = Field(
+        description="Whether systems are exchanged within units or between them."
+    )
     systems: list[str]
     rates: list[NominalRateCheck]
 

@@ -56,8 +56,8 @@ ErrorPage = Callable[[Request, int, Mapping[str, str]], Response | None]
 class ErrorPlace(BaseModel):
     """One thing that is wrong with the input."""
 
-    loc: list[str | int] = Field(description="Where: a path into the body, a parameter, or a file and line.")
-    msg: str = Field(description="What.")
+    loc: list[str | int] = Field(description="Location: a path into the body, a parameter, or a file and line.")
+    msg: str = Field(description="Message.")
 
 
 class Problem(BaseModel):
@@ -65,11 +65,11 @@ class Problem(BaseModel):
 
     model_config = ConfigDict(title="Problem")
 
-    type: str = Field(description="Names the kind of problem; stable.")
+    type: str = Field(description="Identifies the kind of problem; stable.")
     title: str = Field(description="The kind of problem in words.")
     status: int
-    detail: str = Field(description="The particulars of this occurrence.")
-    instance: str = Field(description="Id of the request, for the log.")
+    detail: str = Field(description="Details of this occurrence.")
+    instance: str = Field(description="Id of the request, as in the log.")
     errors: list[ErrorPlace] = Field(description="What is wrong with the input, and where.")
 
 

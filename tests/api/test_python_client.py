@@ -24,6 +24,7 @@ from app.services.media.policy import MediaSettings
 from app.storage.db import Database
 from app.storage.media.files import FolderMediaStore
 from tests.api.conftest import MQM
+from tests.described import resolved
 from tests.media_files import make_pdf, make_png
 from tests.working import draining
 
@@ -154,7 +155,7 @@ def test_the_client_that_waits_is_made_from_the_one_that_is_awaited() -> None:
 def test_every_field_of_a_model_is_in_the_document(model: type[models.Answer]) -> None:
     if model is models.Answer:
         return
-    schema = OPENAPI["components"]["schemas"][SCHEMAS.get(model.__name__, f"{model.__name__}Out")]
+    schema = resolved(OPENAPI, OPENAPI["components"]["schemas"][SCHEMAS.get(model.__name__, f"{model.__name__}Out")])
     names = {field.alias or name: field for name, field in model.model_fields.items()}
     assert set(names) <= set(schema["properties"])
     required = {name for name, field in names.items() if field.is_required()}

@@ -28,31 +28,32 @@ RETRY_AFTER = 2  # seconds
 _WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,6})")
 Found = TypeVar("Found")
 Prefer = Annotated[
-    str, Header(max_length=200, description="`wait=N`: seconds to wait for it, at most 30.", examples=["wait=10"])
+    str,
+    Header(max_length=200, description="`wait=N`: seconds to wait for the result, at most 30.", examples=["wait=10"]),
 ]
 
 
 class JobError(BaseModel):
-    """Why a job failed, as a problem says it."""
+    """Why a job failed, in the form of a problem."""
 
     title: str
     detail: str
-    errors: list[dict[str, Any]] = Field(description="What is wrong with the question, and where.")
+    errors: list[dict[str, Any]] = Field(description="What is wrong with the request, and where.")
 
 
 class JobOut(BaseModel):
     """Work in the background."""
 
     job: str
-    kind: str = Field(description="Of the report that it makes.")
-    campaigns: dict[str, int] = Field(description="What it reads, each at its data version.")
+    kind: str = Field(description="Kind of report that it makes.")
+    campaigns: dict[str, int] = Field(description="Campaigns that it reads, each at its data version.")
     state: State
-    done: int = Field(description="Parts that have been computed.")
-    total: int | None = Field(description="Parts there are; null until the data have been read.")
-    seconds: float = Field(description="Since it was begun, to its end.")
+    done: int = Field(description="Parts computed so far.")
+    total: int | None = Field(description="Number of parts; null until the data have been read.")
+    seconds: float = Field(description="Seconds from start to end, or until now.")
     created_at: Time
-    waiting: str | None = Field(description="Why nothing happens.")
-    report: str | None = Field(description="Where the report is, once it is done.")
+    waiting: str | None = Field(description="Why it does not run.")
+    report: str | None = Field(description="Address of the report, once it is done.")
     error: JobError | None
     workers: dict[str, int] = Field(description="Parts by worker, once it is done.")
 

@@ -67,7 +67,7 @@ class DesignBuckets(_OpenModel):
 
     auto: bool = True
     raters_per_bucket: int | None = Field(None, ge=1)
-    count: int | None = Field(None, ge=1, description="Of buckets with so many raters.")
+    count: int | None = Field(None, ge=1, description="Number of buckets, with `raters_per_bucket` raters each.")
     explicit: list[ExplicitBucket] | None = None
 
 
@@ -93,7 +93,9 @@ class DegradedControlShare(ControlItemShare):
 class DesignRepeats(ControlItemShare):
     """Outputs that come a second time."""
 
-    min_distance: int = Field(20, ge=0, description="Segments judged between an original and its repeat.")
+    min_distance: int = Field(
+        20, ge=0, description="Least number of segments judged between an original and its repeat."
+    )
 
 
 class DesignControlItems(_OpenModel):
@@ -118,10 +120,12 @@ class DesignSchema(_OpenModel):
     ratings_per_item: int = Field(1, ge=1, le=1000)
     overlap: Overlap | None = Field(None, description="Documents that several people judge; null for none.")
     buckets: DesignBuckets | None = None
-    systems: list[str] | None = Field(None, description="Keys; null for all.")
-    documents: int | list[str] | DocumentSample | None = Field(None, description="Null for all.")
+    systems: list[str] | None = Field(None, description="Keys of systems; null for all.")
+    documents: int | list[str] | DocumentSample | None = Field(
+        None, description="Number, keys or sample; null for all."
+    )
     task: TaskRules | None = None
-    arms: list[Arm] = Field([], description="Conditions that are compared: at least two, or none.")
+    arms: list[Arm] = Field([], description="Conditions to compare: at least two, or none.")
     cross: Literal["groups", "raters"] = "groups"
     controls: DesignControlItems | None = None
     calibration: CalibrationRules | None = None
@@ -136,14 +140,14 @@ class PlannedWork(_OpenModel):
     segments: int | None = None
     words: int | None = None
     tasks: int | None = None
-    hours: float | None = Field(None, description="Of reading and judging.")
+    hours: float | None = Field(None, description="Hours of reading and judging.")
 
 
 class RaterWork(PlannedWork):
     """What one rater, or one seat, is to judge."""
 
     rater: str | None = None
-    seat: bool | None = Field(None, description="Whether an invitation brings the rater.")
+    seat: bool | None = Field(None, description="Whether the rater will come by an invitation.")
     groups: int | None = None
 
 
@@ -160,13 +164,13 @@ class TaskControlShares(_OpenModel):
 
     least_share: float | None = None
     mean_share: float | None = None
-    overall_share: float | None = Field(None, description="Of all items but calibration items.")
-    asked_share: float | None = Field(None, description="All rates of the design together.")
+    overall_share: float | None = Field(None, description="Share of all items except calibration items.")
+    asked_share: float | None = Field(None, description="Share that the rates of the design request together.")
     places: dict[str, list[int]] | None = Field(
-        None, description="By kind: how many stand in each tenth of their tasks, from the first on."
+        None, description="By kind: number in each tenth of the tasks, from the first on."
     )
     places_by_chance: dict[str, list[float]] | None = Field(
-        None, description="By kind: how many would stand there if every place of a task were as likely."
+        None, description="By kind: expected number if every place in a task were equally likely."
     )
 
 
@@ -181,7 +185,7 @@ class WithinRaterComparisons(_OpenModel):
 
 
 class MostCommonSystemSuccession(_OpenModel):
-    """The system that most often follows another at once."""
+    """The system that most often directly follows another."""
 
     most_common: str | None = None
     times: int | None = None
@@ -189,13 +193,13 @@ class MostCommonSystemSuccession(_OpenModel):
 
 
 class PlanPowerForecast(_OpenModel):
-    """What the campaign can show, by the components that are known; all null, with a reason, where none are."""
+    """What the campaign can show, given the known components; all null, with a reason, if there are none."""
 
     detectable: float | None = Field(None, description="Smallest difference that is found with power .8.")
     reason: str | None = None
-    standard_error: float | None = Field(None, description="Of the difference of two systems.")
+    standard_error: float | None = Field(None, description="Standard error of the difference of two systems.")
     power: float | None = None
-    floor: float | None = Field(None, description="What is left however many documents are judged.")
+    floor: float | None = Field(None, description="Standard error that remains however many documents are judged.")
     pairs: int | None = None
     alpha_each: float | None = None
     source: str | None = None
@@ -206,12 +210,12 @@ class PlanPowerForecast(_OpenModel):
 
 
 class SrpForecast(_OpenModel):
-    """Whether the ranking would be found again; null, with a reason, where that cannot be told."""
+    """Whether the ranking would be found again; null, with a reason, if that is unknown."""
 
     value: float | None = None
     reason: str | None = None
     mc_error: float | None = None
-    mean_significant_pairs: float | None = Field(None, description="Of a study: what its stability is about.")
+    mean_significant_pairs: float | None = Field(None, description="Mean number of significant pairs in a study.")
     share_without_significance: float | None = None
     kendall_tau: float | None = None
     retained_claims: float | None = None
@@ -227,17 +231,21 @@ class SrpForecast(_OpenModel):
 
 
 class PlanReport(_OpenModel):
-    """What a plan asks of whom, how even it is, and what it can prove."""
+    """What a plan asks of each rater, how balanced it is, and what it can show."""
 
     raters: list[RaterWork] | None = None
     total: PlannedWork | None = None
     balance: WorkEvenness | None = None
-    rater_system: dict[str, dict[str, int]] | None = Field(None, description="Regular items of each system by rater.")
-    system_system: dict[str, dict[str, int]] | None = Field(None, description="Tasks with regular items of both.")
+    rater_system: dict[str, dict[str, int]] | None = Field(
+        None, description="Number of regular items of each system, by rater."
+    )
+    system_system: dict[str, dict[str, int]] | None = Field(
+        None, description="Number of tasks with regular items of both systems."
+    )
     least_together: float | None = None
     position_spread: int | None = None
     buckets: list[Bucket] | None = None
-    connected: list[list[str]] | None = Field(None, description="Sets of raters that share systems or documents.")
+    connected: list[list[str]] | None = Field(None, description="Groups of raters who share systems or documents.")
     controls: TaskControlShares | None = None
     pairs: WithinRaterComparisons | None = None
     forecast: PlanPowerForecast | None = None
@@ -246,7 +254,7 @@ class PlanReport(_OpenModel):
     sequence: MostCommonSystemSuccession | None = None
     recommendations: list[UnmetRecommendation] | None = None
     estimable: list[str] | None = None
-    unmet: list[UnmetRequest] | None = Field(None, description="What the design asks that could not be met, and why.")
+    unmet: list[UnmetRequest] | None = Field(None, description="Requests of the design that could not be met, and why.")
     notes: list[str] | None = None
 
 

@@ -36,13 +36,13 @@ class ExclusionIn(BodyModel):
 class ExclusionOut(BaseModel):
     """An exclusion; one that was lifted is kept."""
 
-    exclusion: int = Field(description="Its number: the data version that it took.")
+    exclusion: int = Field(description="Its number, which is the data version it created.")
     what: Subject
     key: str
     reason: str
     actor: str
     at: Time
-    lifted: ExclusionLiftingOut | None = Field(description="Null while it stands.")
+    lifted: ExclusionLiftingOut | None = Field(description="Null while it is in force.")
 
     @classmethod
     def from_view(cls, view: ExclusionView) -> Self:
@@ -82,7 +82,7 @@ class SystemRankChangeOut(BaseModel):
 
 
 class ChangedPairOut(BaseModel):
-    """A pair that is judged otherwise afterwards."""
+    """A pair whose result changes."""
 
     pair: Annotated[list[str], Field(min_length=2, max_length=2)]
     change: Literal["reversed", "significance", "order"]
@@ -91,15 +91,15 @@ class ChangedPairOut(BaseModel):
 
 
 class RankingStabilityOut(BaseModel):
-    """Whether a study of the same size would find the same: documents drawn again. Null with the reason in `why`."""
+    """Whether a study of the same size would find the same, by redrawing documents. Null with the reason in `why`."""
 
     srp: float | None = Field(
         description="Stable ranking probability: share of pairs of studies where what is significant in one has the "
         "same order in the other."
     )
-    mc_error: float | None = Field(description="Of the SRP, because finitely many studies are drawn.")
-    claims: float | None = Field(description="Significant pairs in a study, on average.")
-    documents: int | None = Field(description="That every system was rated on.")
+    mc_error: float | None = Field(description="Standard error of the SRP because finitely many studies are drawn.")
+    claims: float | None = Field(description="Mean number of significant pairs in a study.")
+    documents: int | None = Field(description="Documents on which every system was rated.")
     studies: int | None
     why: str | None
 
@@ -118,11 +118,11 @@ class ExclusionEffectOut(BaseModel):
     data_version: int
     n_ratings_before: int
     n_ratings_after: int
-    order_changed: bool = Field(description="Of the systems that both rankings have.")
+    order_changed: bool = Field(description="Whether the order changes among the systems that both rankings have.")
     systems: list[SystemRankChangeOut] = Field(description="In the order of the ranking before.")
-    pairs: list[ChangedPairOut] = Field(description="Only those that are judged otherwise afterwards.")
+    pairs: list[ChangedPairOut] = Field(description="Only pairs whose result changes.")
     stability: RankingStabilityChangeOut
-    warnings: list[str] = Field(description="Of the ranking afterwards.")
+    warnings: list[str] = Field(description="Warnings of the ranking afterwards.")
 
     @classmethod
     def from_effect(cls, effect: ExclusionEffect) -> Self:

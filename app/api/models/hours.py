@@ -41,7 +41,7 @@ Heard = Annotated[
     float | None,
     Field(
         exclude_if=is_empty_field,
-        description="Seconds of audio and video that were heard; only where some were. Part of the active time.",
+        description="Seconds of audio and video played, if any. Part of the active time.",
     ),
 ]
 
@@ -58,23 +58,23 @@ class RaterDayHoursOut(ResponseModel):
 class HoursOwn(ResponseModel):
     """A rater's own hours, in seconds."""
 
-    active_seconds: float = Field(description="Measured; `docs/hours-and-progress.md` has the rule.")
+    active_seconds: float = Field(description="Measured; see the rule in `docs/hours-and-progress.md`.")
     adjusted_seconds: int
-    payable_seconds: float = Field(description="Both together, never below 0.")
+    payable_seconds: float = Field(description="Active and adjusted seconds together, never below 0.")
     open_disputes: int
     days: list[RaterDayHoursOut]
     heard_seconds: Heard = None
 
 
 class RaterHoursOut(HoursOwn):
-    """The same with whose they are."""
+    """Hours of one rater."""
 
     rater: str
     team: str | None
 
 
 class TeamHoursOut(ResponseModel):
-    """One team, or the raters of none."""
+    """Hours of one team, or of the raters without a team."""
 
     team: str | None
     raters: int
@@ -84,7 +84,7 @@ class TeamHoursOut(ResponseModel):
 
 
 class CampaignHoursOut(ResponseModel):
-    """A campaign's hours. A gap between actions counts up to `pause_seconds` and so much for each word on screen."""
+    """A campaign's hours. A gap between actions counts up to `pause_seconds`, plus a time per word on screen."""
 
     campaign: str
     utc_offset: int
@@ -95,42 +95,42 @@ class CampaignHoursOut(ResponseModel):
 
 
 class HoursAdjustmentOwn(ResponseModel):
-    """Something said about hours: an adjustment, a dispute, or a refusal. Nothing of it ever changes."""
+    """A message about hours: an adjustment, a dispute or a refusal. It never changes."""
 
     id: int
     kind: Literal["adjustment", "dispute", "refusal"]
     seconds: int
     reason: str
     answers: int | None = Field(description="The dispute that it answers.")
-    answered: Literal["adjustment", "refusal"] | None = Field(description="What a dispute led to.")
+    answered: Literal["adjustment", "refusal"] | None = Field(description="Outcome of a dispute.")
     at: Time
 
 
 class HoursAdjustmentOut(HoursAdjustmentOwn):
-    """The same with whose hours they are, and who said it."""
+    """A message about hours, with its rater and author."""
 
     rater: str
     actor: str
 
 
 class OwnHoursAndAdjustmentsOut(ResponseModel):
-    """A rater's own hours, with all that was said about them."""
+    """A rater's own hours, with all messages about them."""
 
     hours: HoursOwn
     entries: list[HoursAdjustmentOwn]
 
 
 class HoursAdjustmentIn(BodyModel):
-    """Seconds that are paid beside the measured ones, or fewer of them."""
+    """Seconds to pay in addition to the measured ones, or to deduct."""
 
     rater: Key
     seconds: Annotated[int, Field(ge=-MOST_SECONDS, le=MOST_SECONDS)]
     reason: Reason
-    answers: EntryId | None = Field(None, description="The dispute of this rater that is accepted by it.")
+    answers: EntryId | None = Field(None, description="Dispute of this rater that the adjustment accepts.")
 
 
 class DisputeRefusalIn(BodyModel):
-    """Why nothing is paid for a dispute."""
+    """Reason why nothing is paid for a dispute."""
 
     dispute: EntryId
     reason: Reason

@@ -33,7 +33,7 @@ class FileOut(ResponseModel):
     """A file that arrived."""
 
     name: str
-    size: int = Field(description="Bytes, as sent.")
+    size: int = Field(description="Size in bytes, as sent.")
     sha256: str
 
 
@@ -59,14 +59,14 @@ class ImportReport(BaseModel):
     lines: int
     stored: Annotated[dict[str, JsonValue], AfterValidator(_in_order)]
     mapped: Annotated[dict[str, Annotated[dict[str, str], AfterValidator(_in_order)]], AfterValidator(_in_order)] = (
-        Field(description="By noun: the name behind each key that had to be made.")
+        Field(description="By noun: the name for which each key was made.")
     )
     repaired: Counts
     dropped: Counts
     notes: Counts
     bad_lines: BadLines
     ingest: IngestReportOut | None = Field(
-        None, description="The test set as it is now, where an import brought texts only; else see `reports/ingest`."
+        None, description="Current test set, if an import brought texts only; else see `reports/ingest`."
     )
     dry_run: bool
 
@@ -74,7 +74,7 @@ class ImportReport(BaseModel):
 class ImportOut(BaseModel):
     """An import under way or done."""
 
-    id: str = Field(alias="import", description="Names the import.")
+    id: str = Field(alias="import", description="Id of the import.")
     format: str
     options: dict[str, str]
     state: Literal["receiving", "committed"]
@@ -90,7 +90,7 @@ class ImportOut(BaseModel):
 
 
 class ImportListRowOut(ResponseModel):
-    """An import in a list; its files and its report are looked at by themselves."""
+    """An import in a list, without its files and report."""
 
     model_config = ConfigDict(populate_by_name=True)
 

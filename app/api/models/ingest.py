@@ -19,15 +19,15 @@ class SystemOutputCountOut(ResponseModel):
 
 
 class IngestFindingOut(ResponseModel):
-    """Something to look at before raters do."""
+    """Something to check before raters see it."""
 
     what: str
     n: int
-    examples: list[str] = Field(description="The first addresses: system, document and segment.")
+    examples: list[str] = Field(description="First occurrences: system, document and segment.")
 
 
 class IngestReportOut(ResponseModel):
-    """The test set of a campaign, counted and looked through."""
+    """Counts and findings about the test set of a campaign."""
 
     campaign: str
     data_version: int

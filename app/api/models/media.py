@@ -11,15 +11,15 @@ from app.web.answers import ResponseModel
 
 
 class MediaOut(ResponseModel):
-    """A file of media."""
+    """A media file."""
 
     name: str
     kind: MediaKind
-    media_type: str = Field(description="By the content of the file.")
-    size: int = Field(description="In bytes.")
+    media_type: str = Field(description="Media type, determined from the content.")
+    size: int = Field(description="Size in bytes.")
     sha256: str
-    duration_ms: int | None = Field(description="Of audio and video.")
-    width: int | None = Field(description="Of pictures and video, in pixels.")
+    duration_ms: int | None = Field(description="Duration of audio and video.")
+    width: int | None = Field(description="Width of pictures and video, in pixels.")
     height: int | None
     captions: str | None = Field(description="Name of a WebVTT file.")
     transcript: str | None

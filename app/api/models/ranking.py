@@ -24,21 +24,21 @@ class RankedSystemOut(BaseModel):
     """One ranked system."""
 
     system: str
-    name: str = Field(description="As it was imported; the key is made of it where it could not be one.")
+    name: str = Field(description="Name as imported; if it could not be a key, the key is made from it.")
     kind: Literal["mt", "human"]
-    rank: float = Field(description="From 1; systems with equal scores share the mean of their ranks.")
+    rank: float = Field(description="Rank, from 1; systems with equal scores share the mean of their ranks.")
     cluster: int | None
     rank_range: TwoWhole | None = Field(description="[1 + losses, systems − wins].")
-    rank_set: TwoWhole | None = Field(description="Simultaneous over all systems; null without `rank_sets`.")
-    score: float = Field(description="What the recipe ranks by.")
-    raw: float = Field(description="The same without normalization.")
-    interval: Two | None = Field(description="Of the score, for new documents.")
-    relative: float | None = Field(description="The system minus the mean of all on the segments that all have.")
+    rank_set: TwoWhole | None = Field(description="Rank set, simultaneous over all systems; null without `rank_sets`.")
+    score: float = Field(description="Score by which the recipe ranks.")
+    raw: float = Field(description="The score without normalization.")
+    interval: Two | None = Field(description="Interval of the score, for new documents.")
+    relative: float | None = Field(description="The system minus the mean of all, on the segments that all have.")
     relative_interval: Two | None
     n_segments: int
-    n_documents: int | None = Field(description="Null where documents are unknown.")
+    n_documents: int | None = Field(description="Null if documents are unknown.")
     effective_documents: float | None = Field(
-        None, description="As many equally long documents would tell as much; null where documents are unknown."
+        None, description="Number of equally long documents with the same information; null if documents are unknown."
     )
     n_ratings: int
     wins: int
@@ -46,43 +46,51 @@ class RankedSystemOut(BaseModel):
 
 
 class PairOut(BaseModel):
-    """One pair; every pair stands once, the higher-ranked system as `better`."""
+    """One pair; every pair is listed once, the higher-ranked system as `better`."""
 
     better: str
     worse: str
-    difference: float | None = Field(description="Positive when `better` is better.")
+    difference: float | None = Field(description="Positive if `better` is better.")
     interval: Two | None
-    new_raters_interval: Two | None = Field(None, description="The same for new raters, not for these alone.")
-    new_domains_interval: Two | None = Field(None, description="The same where whole domains are sampled.")
-    p_value: float | None = Field(description="Null where the pair could not be tested.")
-    p_reverse: float | None = Field(description="The other direction of a one-sided test.")
+    new_raters_interval: Two | None = Field(None, description="The same for new raters instead of only these.")
+    new_domains_interval: Two | None = Field(None, description="The same if whole domains are sampled.")
+    p_value: float | None = Field(description="Null if the pair could not be tested.")
+    p_reverse: float | None = Field(description="p of the other direction of a one-sided test.")
     p_adjusted: float | None
     p_signed: float | None = Field(
-        None, description="The same test with the sign of each stratum; null without strata."
+        None, description="p of the same test with the sign of each stratum; null without strata."
     )
     significant: bool
     significant_reverse: bool
     testable: bool
-    order_conflict: bool = Field(description="On their common segments `worse` is the better one.")
+    order_conflict: bool = Field(description="Whether `worse` is better on their common segments.")
     minimum_detectable: float | None
-    raw_difference: float | None = Field(None, description="In the protocol's unit, without normalization.")
+    raw_difference: float | None = Field(None, description="Difference in the protocol's unit, without normalization.")
     raw_interval: Two | None = None
-    chance_better: float | None = Field(None, description="That `better` is better on a random segment, by raw scores.")
+    chance_better: float | None = Field(
+        None, description="Probability that `better` is better on a random segment, by raw scores."
+    )
     chance_tie: float | None = None
     chance_worse: float | None = None
     n_common: int
     documents_common: int | None
-    effective_documents: float | None = Field(None, description="Behind the difference; at most `documents_common`.")
-    influence: JsonValue = Field(None, description="By kind of unit the one without which the difference changes most.")
-    flips_without: JsonValue = Field(description="Units, as `WHAT:KEY`, without which the pair turns round.")
-    n_flips: int | None = Field(None, description="How many such units there are.")
+    effective_documents: float | None = Field(
+        None, description="Effective number of documents behind the difference; at most `documents_common`."
+    )
+    influence: JsonValue = Field(
+        None, description="By kind of unit, the unit without which the difference changes most."
+    )
+    flips_without: JsonValue = Field(
+        description="Units, as `WHAT:KEY`, without which the order of the pair is reversed."
+    )
+    n_flips: int | None = Field(None, description="Number of such units.")
 
 
 class AnalysisLockOut(BaseModel):
     """The lock of the campaign, as it stood at this data version."""
 
-    hash: str = Field(description="Of the latest entry, which has the hash of the one before.")
-    follows: bool = Field(description="This ranking was asked for by the locked recipe.")
+    hash: str = Field(description="Hash of the latest entry, which contains the hash of the previous one.")
+    follows: bool = Field(description="This ranking uses the locked recipe.")
     amendments: int
     preregistered: bool = Field(description="The first entry was made before the first judgment.")
 
@@ -92,20 +100,20 @@ class RankingOut(BaseModel):
 
     campaign: str
     data_version: int
-    data_hash: str = Field(description="Of the ratings that were read.")
+    data_hash: str = Field(description="Hash of the ratings that were read.")
     protocol: str
     basis: str
     source_language: str | None
     target_language: str | None
-    locked: AnalysisLockOut | None = Field(None, description="Null where nothing is locked.")
+    locked: AnalysisLockOut | None = Field(None, description="Null if nothing is locked.")
     method_version: str
     recipe: dict[str, JsonValue] = Field(description="Every choice as resolved, with name and hash.")
     seed: int
     higher_is_better: bool
     unit: str
     n_ratings: int
-    hypotheses: int = Field(description="Size of the family that p-values are adjusted for.")
-    smallest_p: float | None = Field(description="The smallest p that this design could reach.")
+    hypotheses: int = Field(description="Size of the family for which p-values are adjusted.")
+    smallest_p: float | None = Field(description="Smallest p that this design can reach.")
     smallest_p_adjusted: float | None
     documents_needed: int | None
     population: str
@@ -122,7 +130,7 @@ class RecipeOut(BaseModel):
     """A named recipe."""
 
     name: str
-    checked_against: str = Field(description="Which published figures it was checked against.")
+    checked_against: str = Field(description="Published figures it was checked against.")
     recipe: dict[str, JsonValue] = Field(description="Every choice; send it, changed or not, to `POST …/ranking`.")
 
 

@@ -43,22 +43,26 @@ class ContactIn(BodyModel):
 
 
 class RaterIn(BodyModel):
-    """An enrolment. What is left out becomes as for a new one, but for `person` and `contact`, which stay."""
+    """An enrolment. What is left out gets its default, except `person` and `contact`, which stay."""
 
     capacity: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
-        None, description="The most that they will do; null for no bound."
+        None, description="Most work that they take on; null for no limit."
     )
     capacity_unit: Unit = Field("items", description="What the capacity counts.")
     team: Key | None = None
     buckets: Annotated[list[Key], Field(max_length=1000)] | None = Field(
-        None, description="Names of the buckets that they are meant for; null for any."
+        None, description="Names of the buckets for which they are intended; null for any."
     )
     state: State = "active"
     languages: list[Language] = Field([], max_length=100)
     attributes: dict[str, JsonValue] = Field(
-        {}, max_length=100, description="What reports may tell raters apart by; nothing that names a person."
+        {},
+        max_length=100,
+        description="Attributes by which reports may group raters; nothing that identifies a person.",
     )
-    person: Key | None = Field(None, description="Accounts of one person have the same; nobody judges an item twice.")
+    person: Key | None = Field(
+        None, description="The same for all accounts of one person; nobody judges an item twice."
+    )
     contact: ContactIn | None = None
 
     def to_enrolment(self) -> Enrolment:
@@ -78,13 +82,13 @@ class RaterIn(BodyModel):
 
 
 class BulkEnrolmentIn(BodyModel):
-    """Raters to be enrolled alike."""
+    """Raters to enrol with the same settings."""
 
     keys: Annotated[list[Annotated[str, StringConstraints(max_length=1000)]], Field(min_length=1, max_length=MOST)] = (
         Field(description="Keys of the raters: pseudonyms.")
     )
     capacity: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = Field(
-        None, description="The most that each will do; null for no bound."
+        None, description="Most work that each of them takes on; null for no limit."
     )
     capacity_unit: Unit = Field("items", description="What the capacity counts.")
     team: Key | None = None
@@ -106,11 +110,11 @@ class RaterTableIn(BodyModel):
 
     table: str = Field(
         max_length=1_000_000,
-        description="A header and a line for each rater, with commas, semicolons or tabs between. Columns: "
-        f"{', '.join(COLUMNS)}, {ATTRIBUTE}NAME; only `rater` must be there.",
+        description="A header and a line for each rater, separated by commas, semicolons or tabs. Columns: "
+        f"{', '.join(COLUMNS)}, {ATTRIBUTE}NAME; only `rater` is required.",
     )
-    new_keys: bool = Field(default=False, description="Without the column `rater`, give them keys: r1, r2 …")
-    new_teams: bool = Field(default=False, description="Make the teams that are named and not there.")
+    new_keys: bool = Field(default=False, description="If the column `rater` is missing, make keys: r1, r2 …")
+    new_teams: bool = Field(default=False, description="Create teams that are named but do not exist.")
 
     def parse_lines(self) -> list[tuple[RaterTableLine, Enrolment]]:
         """Return each line with its enrolment. Raises Invalid, naming the lines with values that are not allowed."""
@@ -134,16 +138,16 @@ def _format_fault(fault: ErrorDetails) -> str:
 
 
 class RatersImportedOut(BaseModel):
-    """What became of a table."""
+    """Result of importing a table."""
 
     enrolled: list[str] = Field(description="Keys, in the order of the lines.")
-    new_teams: list[str] = Field(description="Teams that were made for them.")
+    new_teams: list[str] = Field(description="Teams that were created for them.")
     dry_run: bool = Field(description="Whether the table was only checked.")
-    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
+    warnings: list[str] = Field([], description="Raters who have nothing to judge in the current plan.")
 
 
 class ExpectedEnrolment(BodyModel):
-    """What raters must have now; what is left out is not looked at."""
+    """What raters must have now; what is left out is not checked."""
 
     state: State | None = None
     team: Key | None = Field(None, description="Null: they have no team.")
@@ -153,10 +157,10 @@ class RatersPatch(BodyModel):
     """A change of several raters at once; what is left out stays."""
 
     raters: Annotated[list[Key], Field(min_length=1, max_length=MOST)]
-    state: State = Field("active", description="`left` ends links, and a replan gives open work to others.")
+    state: State = Field("active", description="`left` ends links, and a replan reassigns open work.")
     team: Key | None = Field(None, description="Null for no team.")
     expected: ExpectedEnrolment | None = Field(
-        None, description="What all of them must have now, so that nothing is overwritten that somebody else set."
+        None, description="Current values that all of them must have, so that no other change is overwritten."
     )
 
     @model_validator(mode="after")
@@ -175,18 +179,18 @@ class PreviousEnrolment(ResponseModel):
 
 
 class RatersChangedOut(BaseModel):
-    """What became of a change of several raters."""
+    """Result of a change of several raters."""
 
-    before: list[PreviousEnrolment] = Field(description="In the order of the list.")
-    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
+    before: list[PreviousEnrolment] = Field(description="Earlier values, in the order of the list.")
+    warnings: list[str] = Field([], description="Raters who have nothing to judge in the current plan.")
 
 
 class EnrolledRatersOut(BaseModel):
-    """What became of a list."""
+    """Result of enrolling a list."""
 
     enrolled: list[str] = Field(description="Keys, in the order of the list.")
     dry_run: bool = Field(description="Whether the list was only checked.")
-    warnings: list[str] = Field([], description="Who of them has nothing to judge in the plan that is under way.")
+    warnings: list[str] = Field([], description="Raters who have nothing to judge in the current plan.")
 
 
 class ContactOut(ResponseModel):
@@ -202,7 +206,7 @@ class RaterOut(ResponseModel):
 
     key: str
     state: str | None = Field(
-        description="active, paused, left or erased; null for one known from judgments only, who is not enrolled."
+        description="active, paused, left or erased; null for a rater known only from judgments, who is not enrolled."
     )
     capacity: int | None
     capacity_unit: Unit
@@ -212,16 +216,16 @@ class RaterOut(ResponseModel):
     attributes: dict[str, JsonValue]
     person: str | None = Field(description="Null for coordinators, who see one campaign's team.")
     contact: ContactOut | None
-    external_id: str | None = Field(description="Who they are on a crowd platform.")
+    external_id: str | None = Field(description="The rater's id on a crowd platform.")
     enrolled_at: Time | None
     erased_at: Time | None
-    settings_version: int = Field(description="The ETag; 0 before enrolment.")
+    settings_version: int = Field(description="ETag; 0 before enrolment.")
 
 
 class EnrolmentOut(RaterOut):
     """A rater as they were enrolled or changed."""
 
-    warnings: list[str] = Field([], description="Whether they have nothing to judge in the plan that is under way.")
+    warnings: list[str] = Field([], description="Warns if the rater has nothing to judge in the current plan.")
 
 
 NEW = {

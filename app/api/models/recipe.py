@@ -29,11 +29,11 @@ class ScoringIn(BodyModel):
     """Which number of a judgment is analyzed."""
 
     source: Source = Field(
-        alias="from", description="The score as given, what the marked errors come to, or one criterion."
+        alias="from", description="The score as given, the score from marked errors, or one criterion."
     )
-    profile: Key | None = Field(None, description="Weights; null for the campaign's own.")
+    profile: Key | None = Field(None, description="Weight profile; null for the campaign's own.")
     cap: Annotated[float, Field(gt=0, le=1e6)] | None = Field(None, description="Largest penalty of a segment.")
-    criterion: Key | None = Field(None, description="Which of the criteria of a campaign, with `from` criterion.")
+    criterion: Key | None = Field(None, description="Criterion of the campaign, if `from` is criterion.")
 
 
 # Choices whose form in a body differs from their type.
@@ -81,7 +81,7 @@ class RecipeIn(BodyModel):
         exclude: list[str] | None = None
 
     name: Key = _left_out("A named recipe to start from, or a name of your own.")
-    hash: str = _left_out("Where given, it must be the hash of these choices.")
+    hash: str = _left_out("If given, it must be the hash of these choices.")
 
     def get_given_choices(self) -> dict[str, object]:
         """Return the choices in the body, as plain JSON values."""

@@ -13,7 +13,7 @@ from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySid
 class ComparedRankingOut(BaseModel):
     """One ranking."""
 
-    name: str = Field(description="Of the recipe, or of the campaign.")
+    name: str = Field(description="Name of the recipe or of the campaign.")
     campaign: str | None = None
     data_version: int | None = None
     data_hash: str | None = None
@@ -25,7 +25,7 @@ class ComparedRankingOut(BaseModel):
     n_systems: int | None = None
     n_ratings: int | None = None
     clusters: int | None = None
-    why: str | None = Field(description="Why there is no ranking; null where there is one.")
+    why: str | None = Field(description="Reason why there is no ranking; null if there is one.")
     warnings: list[str]
 
     @classmethod
@@ -65,16 +65,16 @@ class SystemPlacesInRankingsOut(BaseModel):
     """A system and its place in each ranking."""
 
     system: str
-    name: str | None = Field(None, description="As shown to people; null where it is not known.")
-    mean_relative_rank: float = Field(description="Over the rankings that have it.")
+    name: str | None = Field(None, description="Name shown to people; null if unknown.")
+    mean_relative_rank: float = Field(description="Mean over the rankings that include it.")
     n_rankings: int
-    places: dict[str, RankedPlaceOut | None] = Field(description="By ranking; null where the system is not in it.")
+    places: dict[str, RankedPlaceOut | None] = Field(description="Place by ranking; null if the system is not in it.")
 
 
 class PairVerdictOut(BaseModel):
-    """What a ranking says of a pair."""
+    """Verdict of a ranking on a pair."""
 
-    better: str | None = Field(description="By score; null for equal scores.")
+    better: str | None = Field(description="System with the better score; null for equal scores.")
     significant: str | None = Field(description="Which of the two is significantly better; null for neither.")
 
 
@@ -85,15 +85,15 @@ class PairDisagreementOut(BaseModel):
     kind: Literal["reversed", "significance", "order"] = Field(
         description="Each is significantly better somewhere; a claim holds in some rankings only; the order differs."
     )
-    verdicts: dict[str, PairVerdictOut | None] = Field(description="By ranking.")
+    verdicts: dict[str, PairVerdictOut | None] = Field(description="Verdict of each ranking.")
 
 
 class RankingsSideBySideOut(BaseModel):
-    """Rankings beside each other."""
+    """Several rankings compared."""
 
     rankings: list[ComparedRankingOut]
-    systems: list[SystemPlacesInRankingsOut] = Field(description="By mean relative rank.")
-    pairs: list[PairDisagreementOut] = Field(description="Only those that the rankings do not agree on.")
+    systems: list[SystemPlacesInRankingsOut] = Field(description="Sorted by mean relative rank.")
+    pairs: list[PairDisagreementOut] = Field(description="Only pairs on which the rankings disagree.")
     warnings: list[str]
 
     @classmethod

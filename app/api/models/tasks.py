@@ -17,7 +17,7 @@ from app.web.answers import ResponseModel
 LARGEST = 2**31 - 1
 TaskId = Annotated[
     str,
-    Path(alias="task", pattern="^[A-Za-z0-9_-]{1,64}$", description="The task.", examples=["t_" + "0" * 32]),
+    Path(alias="task", pattern="^[A-Za-z0-9_-]{1,64}$", description="Name of the task.", examples=["t_" + "0" * 32]),
 ]
 ItemNumber = Annotated[int, Path(alias="item", ge=1, le=LARGEST, description="Position of the item.", examples=[1])]
 SegmentNumber = Annotated[
@@ -33,17 +33,17 @@ class LatestAnswerOut(ResponseModel):
     payload: dict[str, JsonValue]
     hidden: bool = Field(
         default=False,
-        description="Given before a coordinator made your link: it counts and is not shown; `payload` is {}.",
+        description="Given before a coordinator made your link: it counts but is not shown, and `payload` is {}.",
     )
 
 
 class ShownMediaOut(ResponseModel):
     """A file that stands in the place of a text. `GET …/media` has addresses of the files by their ids."""
 
-    id: str | None = Field(description="null where the file is not there.")
+    id: str | None = Field(description="null if the file does not exist.")
     kind: Literal["audio", "video", "image", "missing"]
     duration_ms: int | None
-    width: int | None = Field(description="In pixels.")
+    width: int | None = Field(description="Width in pixels.")
     height: int | None
     captions: str | None = Field(description="Id of the WebVTT file.")
     transcript: str | None
@@ -54,9 +54,9 @@ class TextLayoutOut(ResponseModel):
 
     shown: str = Field(description="Its characters without tags; a line end stands for `<br>` and between blocks.")
     runs: list[tuple[int, int, int]] = Field(
-        description="Where they stand: characters of `shown`, start and end in `text`, in code points, one run after "
-        "the other. If a run has as many in both, each stands for one; "
-        "else the one character stands for the whole range."
+        description="How characters map to the text: characters of `shown`, start and end in `text`, in code "
+        "points, one run after another. If a run has as many in both, each stands for one; "
+        "otherwise one character stands for the whole range."
     )
     elements: list[tuple[str, int, int]] = Field(
         description="Tag, start and end in `shown`; outer ones first. The tags are p, b, strong, i, em, h1, h2, h3, "
@@ -86,7 +86,7 @@ class LabelledTextOut(ResponseModel):
     side: Literal["source", "target"] | None
     media: ShownMediaOut | None = Field(
         None,
-        description="The file in place of a text, which is empty then; absent where there is none.",
+        description="File shown in place of a text, which is then empty; absent if there is none.",
         exclude_if=lambda said: said is None,
     )
     markup: TextLayoutOut | None = Field(
@@ -97,35 +97,35 @@ class LabelledTextOut(ResponseModel):
 
 
 class GlossaryTermOut(ResponseModel):
-    """A term of the campaign's glossary in a source, and the translation that is wanted."""
+    """A term of the campaign's glossary in a source, and the wanted translation."""
 
-    start: int = Field(description="In code points of the source as it is stored.")
+    start: int = Field(description="Start, in code points of the stored source.")
     end: int
     translation: str
 
 
 class ShownSegmentOut(BaseModel):
-    """A segment; what is not to be seen, or not to be told apart, is null, and `texts` has all there is in order."""
+    """A segment. What must not be seen or told apart is null; `texts` has all texts in order."""
 
     segment: int
     source: str | None
     text: str | None
-    sha256: str | None = Field(description="Of the text in UTF-8.")
+    sha256: str | None = Field(description="SHA-256 of the text in UTF-8.")
     references: list[str] | None
     prefill: list[dict[str, JsonValue]] | None
     alignment: str | None = Field(
         None,
-        description="`0-0 1-2`: words of the source with words of the text, by their places between white space, "
-        "from 0; null where none is given.",
+        description="`0-0 1-2`: positions of source words and words of the text, from 0; white space "
+        "separates words. Null if none is given.",
     )
     instructions: str | None = Field(
         None,
-        description="What to heed in judging this segment, as text; absent where nothing is said.",
+        description="Instructions for judging this segment; absent if there are none.",
         exclude_if=lambda said: said is None,  # in a page of 400 segments, these fields would add ten kilobytes
     )
     terms: list[GlossaryTermOut] = Field(
         [],
-        description="Terms of the campaign's glossary in the source; absent where there is none.",
+        description="Terms of the campaign's glossary in the source; absent if there are none.",
         exclude_if=lambda terms: not terms,
     )
     texts: list[LabelledTextOut]
@@ -186,7 +186,7 @@ class ScreenOut(BaseModel):
 
 
 class ProtocolNameAndVersion(BaseModel):
-    """How is judged; `GET /v1/protocols/{protocol}` has the rest."""
+    """Annotation protocol; `GET /v1/protocols/{protocol}` returns the rest."""
 
     name: str
     version: int
@@ -211,13 +211,13 @@ class OwnCommentOut(ResponseModel):
 
 
 class CommentsOut(ResponseModel):
-    """On what comments can be written, and your own."""
+    """What can be commented on, and your own comments."""
 
     output: bool = Field(
-        description="On each output that is judged: `PUT …/comments/{item}/{segment}`, or `…/comments/{item}` of a "
-        "document that is judged as a whole."
+        description="Each output that is judged: `PUT …/comments/{item}/{segment}`, or `…/comments/{item}` "
+        "for a document judged as a whole."
     )
-    screen: bool = Field(description="On each screen: `PUT …/comments/screens/{screen}`.")
+    screen: bool = Field(description="Each screen: `PUT …/comments/screens/{screen}`.")
     own: list[OwnCommentOut]
 
 
@@ -231,21 +231,21 @@ class TaskOut(BaseModel):
     presentation: str
     guidelines: int | None
     state: Literal["leased", "lapsed", "handed_in", "surplus"] = Field(
-        description="lapsed: the lease expired and nobody else has the task yet. surplus: somebody else has it now."
+        description="lapsed: the lease expired and nobody else has the task yet. surplus: another rater has it now."
     )
     leased_until: Time | None
     words: int | None
-    asked: list[str] = Field(description="What judgments are given of: segment, document, screen.")
+    asked: list[str] = Field(description="Levels that are judged: segment, document, screen.")
     screens: list[ScreenOut]
     items: list[ShownItemOut]
     missing: list[MissingJudgmentOut]
     slider_colors: bool = Field(
         default=False,
-        description="Sliders are to show how their values compare with those of the other columns; absent if not.",
+        description="Sliders show by color how their values compare with those of the other columns; absent if not.",
         exclude_if=lambda wanted: not wanted,
     )
     comments: CommentsOut | None = Field(
-        None, description="Absent where the campaign asks for none.", exclude_if=lambda asked: asked is None
+        None, description="Absent if the campaign asks for none.", exclude_if=lambda asked: asked is None
     )
 
     @classmethod
@@ -290,8 +290,12 @@ class LeaseOut(BaseModel):
             "questionnaire",
         ]
         | None
-    ) = Field(None, description="`nothing_planned`: the plan gives this rater nothing, as where they came after it.")
-    retry_after: int | None = Field(None, description="Seconds until it is worth asking again; null: there is no more.")
+    ) = Field(
+        None, description="`nothing_planned`: the plan gives this rater nothing, for example because they joined later."
+    )
+    retry_after: int | None = Field(
+        None, description="Seconds to wait before asking again; null if there will be no more."
+    )
 
     @classmethod
     def from_lease(cls, leased: LeaseResult) -> LeaseOut:
@@ -305,7 +309,7 @@ class JudgmentReceiptOut(BaseModel):
 
     score: float
     revision: int
-    kept: Literal["surplus"] | None = Field(None, description="Where somebody else has the task now.")
+    kept: Literal["surplus"] | None = Field(None, description="`surplus` if another rater has the task now.")
     leased_until: Time | None = None
 
 
@@ -314,7 +318,7 @@ class ComparisonReceiptOut(BaseModel):
 
     score: None = Field(None, description="A comparison has none.")
     revision: int
-    kept: str | None = Field(None, description="`surplus` where somebody else has the task now.")
+    kept: str | None = Field(None, description="`surplus` if another rater has the task now.")
     leased_until: Time | None = None
 
 

@@ -24,7 +24,7 @@ class SystemVariationOverCampaigns(FrozenFiniteResultModel):
     n_campaigns: int
     n_units: int = Field(description="Units of the system that all of these campaigns have.")
     scores: dict[str, float] = Field(description="Mean over these units, by campaign.")
-    cv: float | None = Field(description="CV* in percent; null where the mean is at the lower end of the scale.")
+    cv: float | None = Field(description="CV* in percent; null if the mean is at the lower end of the scale.")
 
 
 def compute_system_variation_over_campaigns(

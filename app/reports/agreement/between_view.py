@@ -24,7 +24,10 @@ class ComparedCampaign(FrozenFiniteResultModel):
     n_units: int
     n_raters: int
     mean: float | None
-    turned: bool = Field(description="The sign was turned so that higher is better, because another campaign's is.")
+    turned: bool = Field(
+        description="Whether the sign was reversed so that higher is better, because scores of another "
+        "campaign run that way."
+    )
 
 
 class CampaignPairAgreement(FrozenFiniteResultModel):
@@ -34,7 +37,7 @@ class CampaignPairAgreement(FrozenFiniteResultModel):
     n_units: int
     pearson: float | None
     tau_b: float | None
-    tau_c: float | None = Field(description="Stuart's.")
+    tau_c: float | None = Field(description="Stuart's τ-c.")
     tau_systems: float | None = Field(description="τ-b between the rankings of systems on these units.")
     absolute: float | None = Field(description="Mean difference; null where the scales differ.")
 
@@ -43,7 +46,7 @@ class CampaignsAgreementView(ReportHeader):
     """How far campaigns on the same outputs agree."""
 
     complete: bool
-    n_units: int = Field(description="Segments of one system that at least two campaigns have (with complete: all).")
+    n_units: int = Field(description="Segments of one system that at least two campaigns have (all, with `complete`).")
     n_documents: int
     same_scale: bool
     chance_levels: int | None

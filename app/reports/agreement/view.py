@@ -18,15 +18,15 @@ Interval = tuple[float, float]
 class AgreementStatistic(FrozenFiniteResultModel):
     """One coefficient of one level. Null: not defined on these data."""
 
-    statistic: str = Field(description="A key; docs/reports/agreement.md has the formula and source of each.")
+    statistic: str = Field(description="Key of the coefficient; docs/reports/agreement.md has its formula and source.")
     tolerance: float | None = Field(None, description="Scores that differ by at most this much agree.")
     value: float | None
     interval: Interval | None = Field(
-        None, description="Over documents: percentiles of draws; of τ over all documents the jackknife."
+        None, description="Over documents: percentiles of draws; the jackknife for τ over all documents."
     )
     expected: float | None = Field(
         None,
-        description="Expected under a model of units and raters fitted to the same scores; null where undefined.",
+        description="Value expected under a model of units and raters fitted to the same scores; null if undefined.",
     )
     observed: float | None = Field(
         None, description="Observed share of agreeing pairs, for coefficients corrected for chance."
@@ -51,7 +51,7 @@ class AgreementByLengthLine(FrozenFiniteResultModel):
     n_pairs: int
     tolerance: float | None
     kappa: float | None
-    alpha: float | None = Field(description="Krippendorff, interval.")
+    alpha: float | None = Field(description="Krippendorff's α, interval metric.")
     absolute: float | None = Field(description="Mean absolute difference of two raters.")
 
 
@@ -66,13 +66,13 @@ class LevelAgreementView(FrozenFiniteResultModel):
     """Agreement on segments, whole documents, or means of a document's segments."""
 
     level: Level
-    n_units: int = Field(description="With at least two raters.")
-    n_single: int = Field(description="With one rater: left out.")
+    n_units: int = Field(description="Units with at least two raters.")
+    n_single: int = Field(description="Units with one rater, which are left out.")
     n_values: int
     n_pairs: int
     n_raters: int
     n_documents: int
-    categories: int | None = Field(description="Of the coefficients of categories; null: not computed.")
+    categories: int | None = Field(description="Categories of the categorical coefficients; null if not computed.")
     statistics: list[AgreementStatistic]
     by_length: list[AgreementByLengthLine]
     components: AgreementVarianceComponents | None
@@ -90,10 +90,10 @@ class RaterPairLine(FrozenFiniteResultModel):
     tau_single_documents: float | None = Field(None, description="Mean over documents of τ of the system rankings.")
     undefined_documents: int | None = Field(None, description="Documents left out because a ranking is constant.")
     tau_all_documents: float | None = Field(None, description="τ of the rankings over all documents that both rated.")
-    mean_difference: float = Field(description="The first minus the second.")
+    mean_difference: float = Field(description="Mean of the first minus that of the second.")
     absolute: float
     identical: float
-    kappa: float | None = Field(description="Cohen, each rater's own margins.")
+    kappa: float | None = Field(description="Cohen's κ, with each rater's own margins.")
     weighted_kappa: float | None = Field(description="The same with quadratic weights.")
 
 
@@ -101,7 +101,7 @@ class SelfAgreementLine(FrozenFiniteResultModel):
     """How far raters agree with themselves, or what to compare that with."""
 
     what: Literal["repeats", "same_output", "same_output_other_rater"]
-    rater: str | None = Field(None, description="Null: all together.")
+    rater: str | None = Field(None, description="Key of the rater; null for all together.")
     n: int
     absolute: float
     identical: float
@@ -123,10 +123,10 @@ class SpanAgreementLine(FrozenFiniteResultModel):
 class SpanAgreementView(FrozenFiniteResultModel):
     """Whether raters mark the same stretches."""
 
-    n_pairs: int = Field(description="Two raters on one text.")
+    n_pairs: int = Field(description="Pairs of two raters on one text.")
     n_marks: int
-    n_skipped: int = Field(description="Marks without a place, or neither minor, major nor critical.")
-    n_both_empty: int = Field(description="Pairs of which neither marked anything.")
+    n_skipped: int = Field(description="Marks without a place, or of a severity other than minor, major and critical.")
+    n_both_empty: int = Field(description="Pairs in which neither marked anything.")
     figures: list[SpanAgreementLine]
 
 
@@ -139,7 +139,9 @@ class AgreementView(ReportHeader):
     repeats: str
     normalize: str
     tolerances: list[float]
-    chance_levels: int | None = Field(description="Values of the scale behind the closed form of chance.")
+    chance_levels: int | None = Field(
+        description="Number of values of the scale in the closed form of chance agreement."
+    )
     draws: int
     interval_level: float
     seed: int

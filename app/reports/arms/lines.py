@@ -61,12 +61,12 @@ class ArmWorkVolume(FrozenFiniteResultModel):
     segments: int = Field(description="Different source segments.")
     judgments: int
     timed: int = Field(description="Judgments with a known duration.")
-    hours: float | None = Field(description="Of the timed ones.")
-    words_per_hour: float | None = Field(description="Words of the sources, all over all.")
+    hours: float | None = Field(description="Hours of the timed judgments.")
+    words_per_hour: float | None = Field(description="Words of the sources per hour, over all judgments together.")
 
 
 class ArmTime(FrozenFiniteResultModel):
-    """Durations of one kind of unit under one condition, in seconds (of a word: seconds a word).
+    """Durations of one kind of unit under one condition, in seconds (for words: seconds per word).
 
     Values outside the 10th to 90th percentile of the same kind and condition are left out of mean and SD.
     """
@@ -80,23 +80,23 @@ class ArmTime(FrozenFiniteResultModel):
     high: float
     mean: float
     sd: float | None
-    median: float | None = Field(None, description="Of all, nothing left out.")
-    change: float | None = Field(description="Percent, against the mean of the first condition.")
+    median: float | None = Field(None, description="Median of all durations, with nothing left out.")
+    change: float | None = Field(description="Change in percent, against the mean of the first condition.")
     ratio: float | None = Field(
-        description="Geometric mean over raters of how many times as long it takes as in the first condition."
+        description="Geometric mean over raters of the time as a multiple of that in the first condition."
     )
     ratio_interval: Interval | None
     ratio_raters: int | None
     ratio_design: Literal["within", "between"] | None = Field(
-        description="Raters who worked in both conditions, or those of one against those of the other."
+        description="Whether the raters worked in both conditions, or different raters in each."
     )
 
 
 class ArmPaceTrend(FrozenFiniteResultModel):
-    """Change of log seconds a word over a hundred judgments, mean over raters; negative is faster."""
+    """Change of log seconds per word over a hundred judgments, mean over raters; negative is faster."""
 
     arm: str
-    what: Literal["learning", "fatigue"] = Field(description="Over all of a rater's work; within a task.")
+    what: Literal["learning", "fatigue"] = Field(description="Over all of a rater's work, or within a task.")
     slope: float
     interval: Interval | None
     n_raters: int
@@ -109,7 +109,7 @@ class ArmRevisions(FrozenFiniteResultModel):
     segments: int
     changed_segments: int
     segment_rate: float | None
-    segment_change: float | None = Field(description="Percent, against the first condition.")
+    segment_change: float | None = Field(description="Change in percent, against the first condition.")
     documents: int
     changed_documents: int
     document_rate: float | None

@@ -29,17 +29,17 @@ class ArmPrefillOutcomes(FrozenFiniteResultModel):
     """
 
     arm: str
-    rater: str | None = Field(None, description="Null: all together.")
-    judgments: int = Field(description="Of segments, also of those that were shown without any error.")
-    shown: int = Field(description="Errors.")
-    kept: int = Field(description="As shown: same side, place, severity and category.")
+    rater: str | None = Field(None, description="Key of the rater; null for all together.")
+    judgments: int = Field(description="Judgments of segments, including those shown without any error.")
+    shown: int = Field(description="Errors shown.")
+    kept: int = Field(description="Errors left as shown: same side, place, severity and category.")
     changed: int
     removed: int
     added: int
-    kept_share: float | None = Field(description="Of those shown.")
-    changed_share: float | None = Field(description="Of those shown.")
-    removed_share: float | None = Field(description="Of those shown.")
-    added_share: float | None = Field(description="Of those answered.")
+    kept_share: float | None = Field(description="Share of the errors shown.")
+    changed_share: float | None = Field(description="Share of the errors shown.")
+    removed_share: float | None = Field(description="Share of the errors shown.")
+    added_share: float | None = Field(description="Share of the errors in the answers.")
 
 
 def count_prefill_outcomes_by_rater(session: Session, conditions: JudgmentsByCondition) -> Counts:

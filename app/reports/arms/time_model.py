@@ -29,13 +29,13 @@ class ArmTimeEffect(FrozenFiniteResultModel):
     """One effect in the mixed model of log time, others being equal."""
 
     what: str = Field(description="condition, words, errors, position or practice.")
-    arm: str | None = Field(description="Of a condition its name; others are compared with the first.")
-    estimate: float = Field(description="On log seconds; of words the exponent: 1 is in proportion to them.")
+    arm: str | None = Field(description="Name of the condition, which is compared with the first.")
+    estimate: float = Field(description="Effect on log seconds; for words the exponent: 1 means proportional to them.")
     error: float
-    factor: float = Field(description="How many times as long; of words per doubling.")
-    interval: Interval | None = Field(description="95 %, of the factor.")
+    factor: float = Field(description="Factor on the time; for words, per doubling.")
+    interval: Interval | None = Field(description="95 % interval of the factor.")
     p_value: float | None
-    degrees: int | None = Field(description="Of freedom of Student's t; null for the normal distribution.")
+    degrees: int | None = Field(description="Degrees of freedom of Student's t; null for the normal distribution.")
 
 
 class ArmTimeModel(FrozenFiniteResultModel):
@@ -45,7 +45,7 @@ class ArmTimeModel(FrozenFiniteResultModel):
     n_raters: int
     n_documents: int
     effects: list[ArmTimeEffect]
-    sd: dict[str, float] = Field(description="Of each random term and of the rest, on log seconds.")
+    sd: dict[str, float] = Field(description="SD of each random term and of the residual, on log seconds.")
     left_out: dict[str, str] = Field(description="What is not in the model, and why.")
     converged: bool
 

@@ -32,8 +32,8 @@ POSITIONS = (("first_third", "first third"), ("last_third", "last third"))
 class ArmsView(ReportHeader):
     """Comparison of arms: how long judging takes, how that changes with work, and how often answers are changed."""
 
-    rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
-    raters: str = Field("all", description="Or complete: only those who finished their work.")
+    rejected: bool = Field(default=False, description="Whether tasks that quality control rejected are included.")
+    raters: str = Field("all", description="All raters, or complete: only those who finished their work.")
     baseline: str | None
     arms: list[ArmWorkVolume]
     times: list[ArmTime]

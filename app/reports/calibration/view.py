@@ -24,12 +24,12 @@ class RaterOffsetView(FrozenFiniteResultModel):
     mean: float
     sd: float | None
     consensus: float = Field(description="Mean agreed score of the same items.")
-    shift: float = Field(description="Agreed minus own mean: what brings the rater to the consensus.")
+    shift: float = Field(description="Agreed mean minus the rater's own: what moves the rater to the consensus.")
     error: float | None
     interval: tuple[float, float] | None
     lenient: float = Field(description="How far the rater is above the consensus in the direction of better.")
     spread_ratio: float | None
-    correlation: float | None = Field(description="Pearson's, with the mean of the other raters of the item.")
+    correlation: float | None = Field(description="Pearson correlation with the mean of the other raters of the item.")
 
 
 class CalibratedSystemView(FrozenFiniteResultModel):
@@ -60,15 +60,19 @@ class RaterSeveritySpreadView(FrozenFiniteResultModel):
 class CalibrationView(ReportHeader):
     """Raters against a calibration set."""
 
-    items: str = Field(description="calibration: items of that role; common: all that two raters judged.")
-    agreed: str = Field(description="set: scores that came with the set; panel: medians over these raters.")
+    items: str = Field(description="calibration: items of that role; common: all items that two raters judged.")
+    agreed: str = Field(
+        description="Source of the agreed scores: set: they came with the set; panel: medians over these raters."
+    )
     consensus: float | None = Field(description="Mean agreed score of all these items.")
     n_items: int
     level: float
     higher_is_better: bool
     raters: list[RaterOffsetView]
-    unknown: list[dict[str, str]] = Field(description="Raters without calibration items: nothing is known of them.")
-    without_z: list[dict[str, str]] = Field(description="Raters of one score throughout, or of a single item.")
+    unknown: list[dict[str, str]] = Field(description="Raters without calibration items.")
+    without_z: list[dict[str, str]] = Field(
+        description="Raters who gave one score throughout, or judged a single item."
+    )
     systems: list[CalibratedSystemView]
     severity: RaterSeveritySpreadView | None
 

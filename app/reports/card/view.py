@@ -21,7 +21,7 @@ class CountSpreadView(FrozenFiniteResultModel):
 
 
 class SystemRatingSummary(FrozenFiniteResultModel):
-    """One system. mean: of its scores as they were given, controls left out."""
+    """One system. mean: of its scores as they were given, without controls."""
 
     system: str
     kind: str
@@ -64,7 +64,7 @@ class BucketSizeCount(FrozenFiniteResultModel):
 
     raters: int
     documents: int
-    buckets: int = Field(description="How many buckets have as many raters and documents.")
+    buckets: int = Field(description="Number of buckets with this many raters and documents.")
 
 
 class DataCardView(ReportHeader):
@@ -75,13 +75,15 @@ class DataCardView(ReportHeader):
     target_language: str | None
     documents_known: bool
     higher_is_better: bool
-    documents: int | None = Field(description="Of the test set; null where documents are unknown.")
+    documents: int | None = Field(description="Documents of the test set; null if unknown.")
     segments: int
-    words: int | None = Field(description="Of all sources, counted at white space; null where a source is unknown.")
+    words: int | None = Field(
+        description="Words of all sources, separated by white space; null if a source is unknown."
+    )
     segments_per_document: CountSpreadView | None
     systems: int
     raters: int
-    ratings: int = Field(description="Ratings and repeats, one a judgment and system.")
+    ratings: int = Field(description="Ratings and repeats, one per judgment and system.")
     judgments: int
     ratings_per_output: CountSpreadView | None
     outputs: int = Field(description="Systems that were rated × segments of the test set.")
@@ -92,7 +94,7 @@ class DataCardView(ReportHeader):
     by_role: list[RoleRatingCounts]
     buckets: list[BucketSizeCount]
     columns: list[int] = Field(description="Documents in each column of the map, in the order of their keys.")
-    map: list[list[float]] = Field(description="Ratings an output, by system and column.")
+    map: list[list[float]] = Field(description="Ratings per output, by system and column.")
 
 
 def make_tables(view: DataCardView) -> Sequence[TableSection]:

@@ -21,8 +21,8 @@ class VarianceComponentLine(FrozenResultModel):
     term: str
     name: str
     variance: float | None = Field(description="Null for a term that the design cannot identify.")
-    share: float | None = Field(description="Of the variance of a single rating.")
-    interval: Interval | None = Field(description="95 %, parametric bootstrap; null where none was drawn.")
+    share: float | None = Field(description="Share of the variance of a single rating.")
+    interval: Interval | None = Field(description="95 % interval, parametric bootstrap; null if none was drawn.")
     why: str | None = None
 
 
@@ -38,7 +38,7 @@ class AdjustedMeanLine(FrozenResultModel):
 
 
 class SystemContrastLine(FrozenResultModel):
-    """Difference of two adjusted means, positive when better is better."""
+    """Difference of two adjusted means, positive if `better` is better."""
 
     better: str
     worse: str
@@ -47,7 +47,7 @@ class SystemContrastLine(FrozenResultModel):
     interval: Interval
     degrees: float | None = Field(None, description="Satterthwaite's degrees of freedom of t.")
     p_value: float
-    p_adjusted: float = Field(description="Holm over all pairs.")
+    p_adjusted: float = Field(description="p adjusted by Holm over all pairs.")
 
 
 class RaterSeverityLine(FrozenResultModel):
@@ -98,7 +98,7 @@ class VarianceComponentsView(ReportHeader):
     typical_error: float | None = Field(
         None, description="Root mean square standard error of a difference of two systems."
     )
-    degrees: int | None = Field(None, description="The fewest degrees of freedom of a pair, rounded down.")
+    degrees: int | None = Field(None, description="Fewest degrees of freedom of any pair, rounded down.")
     systems: list[AdjustedMeanLine] = Field(default_factory=list)
     pairs: list[SystemContrastLine] = Field(default_factory=list)
     raters: list[RaterSeverityLine] = Field(default_factory=list)

@@ -41,9 +41,9 @@ class RaterOrTaskContents(FrozenFiniteResultModel):
 
     tasks: int
     judgments: int
-    systems: int = Field(description="With a rating or a repeat.")
+    systems: int = Field(description="Systems with a rating or a repeat.")
     documents: int
-    count: dict[str, int] = Field(description="Judgments by part; `human` is among `rating`.")
+    count: dict[str, int] = Field(description="Judgments by part; `human` is included in `rating`.")
     mean: dict[str, float | None]
 
 
@@ -65,7 +65,9 @@ class SystemCoOccurrences(FrozenFiniteResultModel):
 
     counts: list[list[int]]
     least: float | None = Field(description="Smallest count[i][j] / count[i][i]; null with fewer than two systems.")
-    apart: int = Field(description="Pairs of which one meets the other in less than half of its own.")
+    apart: int = Field(
+        description="Pairs in which one system meets the other in less than half of its own tasks or raters."
+    )
 
 
 class CompositionView(ReportHeader):
@@ -74,7 +76,7 @@ class CompositionView(ReportHeader):
     n_raters: int
     n_tasks: int
     n_judgments: int
-    systems: list[str] = Field(description="In the order of the maps.")
+    systems: list[str] = Field(description="Systems in the order of the maps.")
     humans: list[str]
     shares: list[JudgmentKindExposure]
     by_task: SystemCoOccurrences

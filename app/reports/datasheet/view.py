@@ -22,7 +22,7 @@ ROW, LEFT, PLOT, ROOM = 20.0, 250.0, 260.0, 90.0
 
 
 class HedsAnswer(BaseModel):
-    """One question of HEDS 3.0. answer: null where nothing that is stored says it."""
+    """One question of HEDS 3.0. answer: null if the stored data do not give it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,8 +39,8 @@ class ChecklistPoint(BaseModel):
 
     key: str
     point: str
-    reported: Literal["yes", "no"] = Field(description="Whether what is stored is enough to report it.")
-    by: str | None = Field(description="The question of the data sheet, or the report, that says it.")
+    reported: Literal["yes", "no"] = Field(description="Whether the stored data suffice to report it.")
+    by: str | None = Field(description="Question of the data sheet, or report, that covers it.")
 
 
 class DatasheetView(ReportHeader):
@@ -48,7 +48,7 @@ class DatasheetView(ReportHeader):
 
     heds: list[HedsAnswer]
     checklist: list[ChecklistPoint]
-    methods: str = Field(description="A paragraph for a paper.")
+    methods: str = Field(description="Methods paragraph for a paper.")
     answered: int
     asked: int
 

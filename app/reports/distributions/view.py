@@ -22,29 +22,29 @@ class RaterScoreSpread(FrozenFiniteResultModel):
     rater: str
     n: int
     mean: float
-    sd: float | None = Field(description="With n − 1; null below two ratings.")
+    sd: float | None = Field(description="SD with n − 1; null below two ratings.")
     median: float
     others: float = Field(description="Mean of the other raters on the same units.")
-    shift: float = Field(description="Mean of the medians of the same units minus the mean of the rater.")
-    correlation: float | None = Field(description="Pearson, with the mean of the others.")
+    shift: float = Field(description="Mean of the medians of the same units minus the rater's mean.")
+    correlation: float | None = Field(description="Pearson correlation with the mean of the others.")
     at_minimum: float = Field(description="Share at the lower end of the scale, or at the lowest score given.")
-    at_maximum: float | None = Field(description="Share at the upper end; null where the scale has none.")
-    shares: list[float] = Field(description="In the bins of the report.")
+    at_maximum: float | None = Field(description="Share at the upper end; null if the scale has none.")
+    shares: list[float] = Field(description="Shares in the bins of the report.")
 
 
 class SystemScoreSpread(FrozenFiniteResultModel):
-    """One system over everything that was rated of it."""
+    """One system over everything that was rated."""
 
     system: str
     n_units: int
     n: int
-    mean: float = Field(description="Of the means of its units over raters.")
-    mean_of_medians: float = Field(description="Of the medians of its units over raters.")
+    mean: float = Field(description="Mean of its units' means over raters.")
+    mean_of_medians: float = Field(description="Mean of its units' medians over raters.")
     at_minimum: float
     at_maximum: float | None
     shares: list[float]
     rank: int | None
-    per_1000_words: float | None = Field(description="Penalty over a thousand words of the sources.")
+    per_1000_words: float | None = Field(description="Penalty per 1,000 words of the sources.")
     rank_per_1000_words: int | None
 
 
@@ -56,7 +56,7 @@ class ScoreDistributionsView(ReportHeader):
     repeats: str
     unit: str
     higher_is_better: bool
-    between: list[str] = Field(description="Raters whose common units alone are looked at; empty for all.")
+    between: list[str] = Field(description="Raters whose common units alone are used; empty for all.")
     n_units: int
     n_common: int = Field(description="Units that at least two raters rated.")
     consensus: float | None = Field(description="Mean over common units of the median over raters.")

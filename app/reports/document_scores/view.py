@@ -32,7 +32,9 @@ class DocumentScoreCorrelation(FrozenFiniteResultModel):
     part: str
     n: int
     pearson: float | None
-    interval: Interval | None = Field(description="Of Pearson's correlation, percentiles of draws of documents.")
+    interval: Interval | None = Field(
+        description="Interval of Pearson's correlation: percentiles of draws of documents."
+    )
     spearman: float | None
     kendall: float | None
 
@@ -42,14 +44,14 @@ class DocumentScoresView(ReportHeader):
 
     scoring: str
     controls: str
-    n: int = Field(description="Triples of rater, system and document that have both.")
+    n: int = Field(description="Triples of rater, system and document with both scores.")
     draws: int
     interval_level: float
     seed: int
     correlations: list[DocumentScoreCorrelation]
     mean_difference: float | None = Field(description="Document score minus mean of its segments.")
     points: list[tuple[float, float]] = Field(
-        description="Mean of segments and document score, for the picture: evenly chosen where there are many."
+        description="Mean of segments and document score, for the picture: an even selection if there are many."
     )
 
 

@@ -22,13 +22,13 @@ IN_WORDS: dict[Method, str] = {
 
 
 class StudyForecastLine(FrozenResultModel):
-    """What studies would find by one method, and whether they would agree; null with the reason."""
+    """What studies would find by one method, and whether they would agree; null with a reason."""
 
     method: Method
     what: str
     srp: float | None = None
     low: float | None = Field(
-        None, description="With `high`: nine in ten SRP lie between, as components and true scores may be."
+        None, description="With `high`: range of nine in ten SRPs, given uncertain components and true scores."
     )
     high: float | None = None
     mc_error: float | None = None
@@ -46,26 +46,28 @@ class PairForecastLine(FrozenResultModel):
     better: str
     worse: str
     difference: float | None = Field(
-        description="Positive when better is better; on the segments that both have, where any two systems share some."
+        description="Positive if `better` is better; on the segments that both have, if any two systems share some."
     )
     error: float | None
     documents: int
     same_direction: float | None = Field(description="Probability that the same system is better again, closed form.")
     significant_again: float | None = Field(description="Probability that it is significantly better, closed form.")
-    bootstrap_same_direction: float | None = Field(description="The same by drawing documents twice.")
+    bootstrap_same_direction: float | None = Field(description="The same, by resampling documents twice.")
     bootstrap_significant_again: float | None
     why: str | None = None
 
 
 class RankingForecastView(ReportHeader):
-    """Whether the ranking would hold, forecast: nothing of this was simulated from repeated judgments."""
+    """Whether the ranking would be found again: a forecast, not a simulation from repeated judgments."""
 
     method: Literal["forecast"] = "forecast"
     recipe: str
     alpha: float
-    documents: int = Field(description="On which a system was judged, mean; segments where documents are unknown.")
+    documents: int = Field(
+        description="Mean number of documents on which a system was judged; segments if documents are unknown."
+    )
     ratings_per_item: float | None
-    rated_twice: bool = Field(description="All documents were rated by several raters, so use the simulation instead.")
+    rated_twice: bool = Field(description="Several raters rated all documents, so use the simulation instead.")
     components_source: str | None
     seed: int
     studies: list[StudyForecastLine] = Field(default_factory=list)

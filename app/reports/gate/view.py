@@ -26,27 +26,27 @@ class ReplicationView(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    same_direction: float | None = Field(description="Chance that it finds the same system better.")
-    significant_again: float | None = Field(description="Chance that the claim holds in it, too.")
-    method: str = Field(description="simulated, from outputs that several raters rated; else a forecast.")
+    same_direction: float | None = Field(description="Probability that it finds the same system better.")
+    significant_again: float | None = Field(description="Probability that the claim also holds in it.")
+    method: str = Field(description="simulated, if several raters rated outputs; else a forecast.")
     documents: int
-    studies: int | None = Field(None, description="Simulated studies; null for a forecast.")
-    why: str | None = Field(None, description="Why a chance is missing.")
+    studies: int | None = Field(None, description="Number of simulated studies; null for a forecast.")
+    why: str | None = Field(None, description="Why a probability is missing.")
 
 
 class RecipePairVerdict(BaseModel):
-    """What the recipe's own test says of the pair, in its ranking of all systems."""
+    """Result of the recipe's own test for the pair, in its ranking of all systems."""
 
     model_config = ConfigDict(frozen=True)
 
     test: str
     better: str = Field(description="Which of the two ranks higher.")
-    p_value: float | None = Field(description="That the higher-ranked one is better, where the test is one-sided.")
-    p_reverse: float | None = Field(None, description="The other direction of a one-sided test.")
+    p_value: float | None = Field(description="p of the test, if one-sided for the higher-ranked system being better.")
+    p_reverse: float | None = Field(None, description="p of the other direction of a one-sided test.")
     p_adjusted: float | None
     significant: bool = Field(description="The higher-ranked one is significantly better, as in the ranking.")
     significantly_better: str | None = Field(
-        None, description="Which of the two it is, which may be the lower-ranked one; null where neither is."
+        None, description="System that is significantly better, which may be the lower-ranked one; null for neither."
     )
 
 
@@ -65,9 +65,9 @@ class SystemFailuresView(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    documents: FailureShareView = Field(description="With at least one failure in any segment.")
+    documents: FailureShareView = Field(description="Documents with at least one failure in any segment.")
     segments: FailureShareView = Field(
-        description="Its bound takes segments as independent, which those of one document are not."
+        description="Its bound treats segments as independent, which those of one document are not."
     )
 
     @classmethod
@@ -79,7 +79,7 @@ class SystemFailuresView(BaseModel):
 
 
 class FailuresView(BaseModel):
-    """Rare failures beside the mean, which says nothing of them."""
+    """Rare failures, which the mean does not show."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -96,37 +96,43 @@ class GateView(ReportHeader):
     baseline: str
     claim: Claim
     margin: float | None
-    alpha: float = Field(description="Of each one-sided test.")
+    alpha: float = Field(description="Level of each one-sided test.")
     holds: bool
     verdict: Verdict
     p_value: float | None = Field(description="One-sided; the larger of two for equivalence.")
-    difference: float | None = Field(description="Positive where the candidate is better.")
+    difference: float | None = Field(description="Positive if the candidate is better.")
     interval: Two | None = Field(description="Its ends are the one-sided bounds at alpha.")
     interval_level: float
     new_raters_interval: Two | None = Field(
-        None, description="Of the difference for new raters, too, two-sided at 1 − alpha; null where it is unknown."
+        None, description="Interval of the difference for new raters, too, two-sided at 1 − alpha; null if unknown."
     )
     new_domains_interval: Two | None = Field(
-        None, description="Of the difference where whole domains are drawn; null where domains are unknown."
+        None, description="Interval of the difference if whole domains are drawn; null if domains are unknown."
     )
     unit: str = Field(description="raw, the protocol's unit, or z.")
     higher_is_better: bool
     paired: bool = Field(description="Over segments that both have.")
     n_documents: int
     n_segments: int
-    skewness: float | None = Field(None, description="Of the differences of documents; bounds allow for it.")
-    failures: FailuresView | None = Field(None, description="null where nothing says what a failure is.")
-    max_critical: float | None = Field(None, description="Share of documents that may fail at most, if one was asked.")
-    planned_documents: int | None = Field(None, description="The look that was fixed beforehand.")
+    skewness: float | None = Field(None, description="Skewness of the differences of documents; bounds allow for it.")
+    failures: FailuresView | None = Field(None, description="null if nothing defines a failure.")
+    max_critical: float | None = Field(
+        None, description="Largest share of documents that may fail, if one was requested."
+    )
+    planned_documents: int | None = Field(None, description="Number of documents that was fixed in advance.")
     earlier_looks: list[int] = Field(
         default_factory=list, description="Data versions at which the same two were compared before."
     )
-    promise: Promise = Field("one look", description="none: compared before on less data, so alpha does not hold.")
+    promise: Promise = Field(
+        "one look", description="none: alpha does not hold because of earlier comparisons on less data."
+    )
     replication: ReplicationView | None
     min_replication: float | None
-    srp: float | None = Field(description="Stable Ranking Probability of all systems; null where nothing was re-rated.")
+    srp: float | None = Field(description="Stable Ranking Probability of all systems; null if nothing was re-rated.")
     srp_mc_error: float | None
-    srp_significant_pairs: float | None = Field(description="That a simulated study finds, mean: SRP is never alone.")
+    srp_significant_pairs: float | None = Field(
+        description="Mean number that a simulated study finds; SRP is never shown alone."
+    )
     by_recipe: RecipePairVerdict | None
     recipe: str
     recipe_hash: str

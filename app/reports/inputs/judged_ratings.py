@@ -32,7 +32,7 @@ class RaterReportHeader(BaseModel):
 
     campaign: str
     data_version: int
-    data_hash: str = Field(description="Of the ratings that were read.")
+    data_hash: str = Field(description="Hash of the ratings that were read.")
     method_version: str
     protocol: str
 

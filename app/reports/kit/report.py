@@ -27,15 +27,15 @@ DroppedRows = TypeAliasType("DroppedRows", dict[str, Any])
 
 
 class ReportHeader(BaseModel):
-    """What every report says of itself. Not a number is null, with its reason among the warnings."""
+    """Header of every report. NaN is written as null, with the reason among the warnings."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
-    campaigns: DataVersions = Field(description="The data version read, by campaign.")
-    data_hash: str = Field(description="Of the rows used.")
+    campaigns: DataVersions = Field(description="Data version read, by campaign.")
+    data_hash: str = Field(description="Hash of the rows used.")
     method_version: str = METHOD_VERSION
     basis: str = Field(description="What raters saw: source, reference, both or none.")
-    dropped: list[DroppedRows] = Field(default_factory=list, description="Left out: reason and n.")
+    dropped: list[DroppedRows] = Field(default_factory=list, description="Rows left out, by reason, with their number.")
     warnings: list[str] = Field(default_factory=list)
 
 
@@ -186,6 +186,6 @@ class Report(Generic[Options, Result]):
     """Whether it may identify raters; a report that never does is the same for everyone who may see it."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError if there is no chart, as pages and files show the first one unless another is requested."""
+        """Raise TypeError if there is no chart, as pages and files show the first one unless another is requested."""
         if not self.charts:
-            raise ValueError(f"the report {self.name} has no chart: declare at least one in `charts`")
+            raise TypeError(f"the report {self.name} has no chart: declare at least one in `charts`")

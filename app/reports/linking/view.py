@@ -42,9 +42,9 @@ class ScaleLinkedSystem(FrozenFiniteResultModel):
     system: str
     n_units: int
     raw: float
-    linked: float | None = Field(description="None where the campaign is not comparable.")
+    linked: float | None = Field(description="Null if the campaign is not comparable.")
     link_error: float | None = Field(description="Standard error that the link alone adds.")
-    interval: Ends = Field(description="Of `linked`: the system's own documents and the link together.")
+    interval: Ends = Field(description="Interval of `linked`, including the system's own documents and the link.")
     rank: int | None
 
 
@@ -58,7 +58,7 @@ class ScaleLinkingView(ReportHeader):
     level: float
     seed: int
     links: list[ScaleLinkView]
-    systems: list[ScaleLinkedSystem] = Field(description="The best first; those that cannot be placed last.")
+    systems: list[ScaleLinkedSystem] = Field(description="Best first; those that cannot be placed are last.")
 
 
 def _figure(value: float | None) -> str:

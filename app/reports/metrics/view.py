@@ -19,7 +19,7 @@ NAMES = {"spa": "SPA", "accuracy": "Accuracy", "pearson": "Pearson", "spearman":
 
 
 class MetricLine(BaseModel):
-    """One metric beside the human scores. Null: not defined on these scores."""
+    """One metric compared with human scores. Null: not defined on these scores."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,22 +34,22 @@ class MetricLine(BaseModel):
     spearman: float | None
     kendall: float | None
     n_outputs: int = Field(description="Outputs with both scores.")
-    output_pearson: float | None = Field(description="Over all outputs together.")
+    output_pearson: float | None = Field(description="Pearson correlation over all outputs together.")
     output_kendall: float | None
     n_items: int = Field(description="Segments with two or more such outputs.")
-    item_pearson: float | None = Field(description="Mean over segments of the correlation within each.")
+    item_pearson: float | None = Field(description="Mean over segments of the Pearson correlation within each.")
     item_kendall: float | None
     acc_eq: float | None = Field(description="acc*eq: pairs of outputs of a segment ordered or tied alike.")
     epsilon: float | None = Field(
         description="Scores that differ by at most this much are ties; chosen to maximize acc*eq."
     )
-    acc_without: float | None = Field(description="The same with equal scores alone as ties.")
+    acc_without: float | None = Field(description="The same if only equal scores are ties.")
     tied: float | None = Field(description="Share of these pairs that human scores tie.")
     auc_different: float | None = Field(
         None, description="Area under the ROC curve: do pairs that differ for humans have larger differences?"
     )
     auc_better: float | None = Field(
-        None, description="The same of which system of such a pair is better, by the sign of the difference."
+        None, description="AUC for which system of such a pair is better, by the sign of the difference."
     )
     n_apart: int = Field(0, description="Pairs that differ for humans: two-sided p ≤ .05, not adjusted.")
 
@@ -61,7 +61,7 @@ class MetricRobustnessLine(BaseModel):
 
     metric: str
     group: Group
-    n: int = Field(description="Changes after which there was something to compare.")
+    n: int = Field(description="Changes after which a comparison was possible.")
     spa: Range | None
     accuracy: Range | None
     pearson: Range | None
@@ -79,22 +79,22 @@ class MetricPairLine(BaseModel):
     second: str
     value_first: float | None
     value_second: float | None
-    p_value: float | None = Field(description="PERM-BOTH, two-sided.")
-    p_adjusted: float | None = Field(description="Holm over all pairs of metrics by this measure.")
+    p_value: float | None = Field(description="p of the test PERM-BOTH, two-sided.")
+    p_adjusted: float | None = Field(description="p adjusted by Holm over all pairs of metrics by this measure.")
     n_segments: int
 
 
 class MetricsView(ReportHeader):
-    """Automatic metrics beside human scores."""
+    """Automatic metrics compared with human scores."""
 
     recipe: str
     recipe_hash: str
     permutations: int
     unit: str
     seed: int
-    humans: bool = Field(description="Human translations are compared too.")
-    systems: list[str] = Field(description="Compared, by human score, best first.")
-    metrics: list[MetricLine] = Field(description="By soft pairwise accuracy.")
+    humans: bool = Field(description="Whether human translations are compared, too.")
+    systems: list[str] = Field(description="Systems compared, by human score, best first.")
+    metrics: list[MetricLine] = Field(description="Sorted by soft pairwise accuracy.")
     spread: list[MetricRobustnessLine]
     swaps: int = 0
     between: list[MetricPairLine] = Field(default_factory=list, description="Tests between metrics.")

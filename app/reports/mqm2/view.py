@@ -26,11 +26,11 @@ class MQM2SystemScore(FrozenFiniteResultModel):
 
     system: str
     name: str
-    words: int = Field(description="EWC: of the sources of its segments, counted at white space.")
+    words: int = Field(description="EWC: words of the sources of its segments, separated by white space.")
     n_segments: int
     n_ratings: int
-    critical: int = Field(description="Errors marked as critical, by whichever rater.")
-    penalty: float = Field(description="APT: of each segment the mean over its raters, summed.")
+    critical: int = Field(description="Errors that any rater marked as critical.")
+    penalty: float = Field(description="APT: mean penalty of each segment over its raters, summed over segments.")
     per_word: float = Field(description="PWPT: penalty / words.")
     normed: float = Field(description="NPT: penalty points per 1,000 words.")
     raw: float = Field(description="100·(1 − per_word).")
@@ -39,13 +39,13 @@ class MQM2SystemScore(FrozenFiniteResultModel):
 
 
 class MQM2View(ReportHeader):
-    """Scores of systems as contracts have them, the fewest penalty points first."""
+    """Scores of systems as used in contracts, fewest penalty points first."""
 
     weights: str = Field(description="The weight profile.")
     maximum: float = Field(description="MSV, the score without penalty.")
-    reference_words: int = Field(description="RWC, the words that penalties are normed to.")
-    passing: float | None = Field(description="PT.")
-    points: float | None = Field(description="APP, per 1,000 words.")
+    reference_words: int = Field(description="RWC, the number of words to which penalties are normalized.")
+    passing: float | None = Field(description="PT, the passing threshold.")
+    points: float | None = Field(description="APP, the acceptable penalty points per 1,000 words.")
     critical_fails: bool
     systems: list[MQM2SystemScore]
 

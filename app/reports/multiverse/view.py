@@ -21,18 +21,20 @@ class PairClaimsView(BaseModel):
 
     first: str
     second: str
-    base: str | None = Field(description="Which of them the base recipe claims to be better; null for neither.")
+    base: str | None = Field(description="Which of the two the base recipe claims to be better; null for neither.")
     n: int = Field(description="Universes in which the pair was tested.")
-    first_better: float | None = Field(description="Share of those that claim the first to be better.")
+    first_better: float | None = Field(description="Share of the tested universes that claim the first to be better.")
     second_better: float | None
     untested: int = Field(description="Universes that rank both but have too little data to test them.")
-    first_ahead: float | None = Field(description="Share of the scorings, exclusions and normalizations, by score.")
+    first_ahead: float | None = Field(
+        description="Share of the scorings, exclusions and normalizations in which the first has the better score."
+    )
     second_ahead: float | None
     kind: ClaimKind | None = Field(
-        description="One claim in every universe, in some, each of both in some, or none in any."
+        description="One claim in every universe, one in some, each of both in some, or none in any."
     )
-    hangs_on: Dimension | None = Field(description="Between whose choices the shares differ most.")
-    spread: float | None = Field(description="By how much: share of the one claim minus share of the other.")
+    hangs_on: Dimension | None = Field(description="Choice whose alternatives differ most in these shares.")
+    spread: float | None = Field(description="Size of that difference: share of one claim minus share of the other.")
 
 
 class ChoiceClaimsView(BaseModel):
@@ -42,8 +44,8 @@ class ChoiceClaimsView(BaseModel):
 
     dimension: Dimension
     choice: str
-    n: int = Field(description="Universes that make it.")
-    claimed: float | None = Field(description="Share of the tested pairs that these claim, mean.")
+    n: int = Field(description="Universes with this choice.")
+    claimed: float | None = Field(description="Mean share of the tested pairs for which these universes make a claim.")
 
 
 class InapplicableUniversesView(BaseModel):
@@ -51,7 +53,7 @@ class InapplicableUniversesView(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    choices: dict[str, str] = Field(description="What rules them out.")
+    choices: dict[str, str] = Field(description="Choices that rule them out.")
     n: int
     reason: str
 
@@ -59,12 +61,12 @@ class InapplicableUniversesView(BaseModel):
 class MultiverseView(ReportHeader):
     """Every analysis of the same judgments."""
 
-    recipe: str = Field(description="Whose other choices every universe shares.")
+    recipe: str = Field(description="Recipe whose remaining choices all universes share.")
     recipe_hash: str
     seed: int
     alpha: float
     systems: list[str] = Field(description="Best first under the base recipe.")
-    n: int = Field(description="Universes.")
+    n: int = Field(description="Number of universes.")
     pairs: list[PairClaimsView]
     choices: list[ChoiceClaimsView]
     missing: list[InapplicableUniversesView]

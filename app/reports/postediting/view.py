@@ -19,10 +19,12 @@ What = Literal["other", "targeted", "external"]
 
 
 class EditRateView(FrozenResultModel):
-    """Edits for each 100 tokens of the references."""
+    """Edits per 100 tokens of the references."""
 
-    value: float | None = Field(description="Null where the references hold no token.")
-    interval: Interval | None = Field(description="Over documents; null with one, or where all have one rate.")
+    value: float | None = Field(description="Null if the references hold no token.")
+    interval: Interval | None = Field(
+        description="Interval over documents; null with one document, or if all have one rate."
+    )
     n: int = Field(description="Texts that were compared.")
 
 
@@ -32,15 +34,15 @@ class PostEditedSystem(FrozenResultModel):
     system: str
     lab: str | None
     n_post_edits: int
-    hter: EditRateView = Field(description="Against their own post-edits.")
-    mter: EditRateView = Field(description="Against the closest of all post-edits, over the average length of these.")
-    ter_external: EditRateView = Field(description="Against the external reference.")
-    words: float | None = Field(description="Edit distance in tokens without shifts, for each 100 of the post-edit.")
-    characters: float | None = Field(description="Edit distance in characters, for each 100 of the post-edit.")
+    hter: EditRateView = Field(description="TER against their own post-edits.")
+    mter: EditRateView = Field(description="TER against the closest of all post-edits, over the mean length of these.")
+    ter_external: EditRateView = Field(description="TER against the external reference.")
+    words: float | None = Field(description="Edit distance in tokens, without shifts, per 100 of the post-edit.")
+    characters: float | None = Field(description="Edit distance in characters per 100 of the post-edit.")
     chrf: float | None = Field(description="chrF2 of outputs and their post-edits, 0 to 100.")
-    unchanged: float | None = Field(description="Share of outputs in which nothing was changed.")
-    critical_mean: float | None = Field(description="Critical errors of an output.")
-    critical_share: float | None = Field(description="Share of outputs with any.")
+    unchanged: float | None = Field(description="Share of outputs that were not changed.")
+    critical_mean: float | None = Field(description="Mean number of critical errors per output.")
+    critical_share: float | None = Field(description="Share of outputs with a critical error.")
 
 
 class EditOperationsLine(FrozenResultModel):
@@ -51,7 +53,7 @@ class EditOperationsLine(FrozenResultModel):
     deletions: int
     substitutions: int
     shifts: int
-    tokens: int = Field(description="Of the post-edits.")
+    tokens: int = Field(description="Tokens of the post-edits.")
 
 
 class ClosestReferenceLine(FrozenResultModel):
@@ -61,12 +63,12 @@ class ClosestReferenceLine(FrozenResultModel):
     origin: str | None = Field(description="The system whose output was edited; null: the external reference.")
     own: bool
     n: int = Field(description="Segments with references of this origin and of others.")
-    unique: int = Field(description="It alone is closest.")
-    tied: int = Field(description="It is closest together with another.")
+    unique: int = Field(description="Share in which it alone is closest.")
+    tied: int = Field(description="Share in which it is closest together with another.")
 
 
 class ClosestPostEditLine(FrozenResultModel):
-    """How often post-edits of other systems are closest, of each time that they could be."""
+    """How often post-edits of other systems are closest, out of the times that they could be."""
 
     system: str
     lab: str
@@ -79,10 +81,10 @@ class ClosestPostEditLine(FrozenResultModel):
 class TERByReferencesPoint(FrozenResultModel):
     """Means over the post-edited systems at one position, from the farthest post-edits to the closest."""
 
-    n: int = Field(description="References up to here.")
+    n: int = Field(description="Number of references so far.")
     what: What
     single: float = Field(description="TER against this reference alone.")
-    growing: float = Field(description="mTER against all references up to here.")
+    growing: float = Field(description="mTER against all references so far.")
 
 
 class SufficientReferenceCount(FrozenResultModel):
@@ -90,13 +92,13 @@ class SufficientReferenceCount(FrozenResultModel):
 
     system: str
     hter: float
-    enough: int | None = Field(description="Fewest with an mTER of at most HTER; null where all are not enough.")
+    enough: int | None = Field(description="Fewest with an mTER of at most HTER; null if all of them are not enough.")
 
 
 class PosteditingView(ReportHeader):
     """What post-edits say of the outputs they were made from."""
 
-    tokens: str = Field(description="What TER counts, in sacrebleu's words.")
+    tokens: str = Field(description="Units that TER counts, in sacrebleu's terms.")
     chrf_signature: str
     reference: str | None = Field(description="Name of the external reference.")
     interval_level: float
@@ -108,8 +110,8 @@ class PosteditingView(ReportHeader):
     closest: list[ClosestReferenceLine]
     labs: list[ClosestPostEditLine]
     curve: list[TERByReferencesPoint]
-    curve_segments: int = Field(description="Segments of which every post-edited output was edited.")
-    enough: int | None = Field(description="As of the systems, of the means of the curve.")
+    curve_segments: int = Field(description="Segments whose post-edited outputs were all edited.")
+    enough: int | None = Field(description="The same as for the systems, for the means of the curve.")
     enough_by_system: list[SufficientReferenceCount]
 
 

@@ -19,13 +19,13 @@ NAMES = {"mter": "mTER", "hter": "HTER", "ter_external": "TER external"}
 
 
 class ScoredCampaign(FrozenResultModel):
-    """A campaign whose scores stand beside the post-edits."""
+    """A campaign whose scores are compared with the post-edits."""
 
     campaign: str
     protocol: str
     basis: str
-    unit: str = Field(description="What the recipe makes of the scores, such as z.")
-    turned: bool = Field(description="Penalties were turned round, so that higher is better.")
+    unit: str = Field(description="Unit into which the recipe converts the scores, such as z.")
+    turned: bool = Field(description="Whether penalties were reversed so that higher is better.")
     n_outputs: int = Field(description="Scored outputs of segments that were post-edited.")
     n_ratings: int
 
@@ -48,7 +48,7 @@ class MeanCorrelation(FrozenResultModel):
     measure: str
     n_systems: int
     fisher: float | None
-    weighted: float | None = Field(description="Systems weighted by their segments less 3.")
+    weighted: float | None = Field(description="Mean weighted by each system's segments minus 3.")
 
 
 class ReferenceBiasView(FrozenResultModel):
@@ -68,14 +68,14 @@ class ScorePostEditConflict(FrozenResultModel):
     segment: int
     what: Literal["few edits, low score", "many edits, high score"]
     mter: float
-    score: float = Field(description="In the recipe's unit, higher is better.")
-    raw: float = Field(description="As given, higher is better.")
-    residual: float = Field(description="Of the score on mTER, in standard deviations of the system.")
+    score: float = Field(description="Score in the recipe's unit, higher is better.")
+    raw: float = Field(description="Score as given, higher is better.")
+    residual: float = Field(description="Residual of the score given mTER, in SDs of the system.")
     source: str | None
     output: str
     closest: str = Field(description="The closest post-edit.")
-    closest_of: str = Field(description="The system whose output it was made from.")
-    tags: list[str] = Field(description="What may explain it.")
+    closest_of: str = Field(description="System from whose output it was made.")
+    tags: list[str] = Field(description="Possible explanations.")
 
 
 class ScoreEditRatePoints(FrozenResultModel):
@@ -89,7 +89,7 @@ class ScoreEditRatePoints(FrozenResultModel):
 class PosteditingDAView(ReportHeader):
     """Post-edits beside direct scores."""
 
-    post_edits: str | None = Field(description="The campaign of post-edits.")
+    post_edits: str | None = Field(description="Campaign with the post-edits.")
     tokens: str
     reference: str | None
     recipe: str
@@ -98,10 +98,12 @@ class PosteditingDAView(ReportHeader):
     means: list[MeanCorrelation]
     bias: ReferenceBiasView | None = Field(description="Null without a source-based and a reference-based campaign.")
     rule: str
-    compared_with: str | None = Field(description="The campaign whose scores conflicts are with.")
-    n_few_edits: int = Field(description="Few edits and a low score.")
+    compared_with: str | None = Field(description="Campaign whose scores are compared for conflicts.")
+    n_few_edits: int = Field(description="Outputs with few edits and a low score.")
     n_many_edits: int
-    conflicts: list[ScorePostEditConflict] = Field(description="The farthest from the line of their system first.")
+    conflicts: list[ScorePostEditConflict] = Field(
+        description="Sorted by distance from the line of their system, farthest first."
+    )
     scatter: list[ScoreEditRatePoints]
 
 

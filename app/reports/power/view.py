@@ -38,30 +38,32 @@ class PowerVarianceComponents(FrozenResultModel):
 
 
 class StudySizeLine(FrozenResultModel):
-    """One size of one design. Each power by another way; null where a way is not open."""
+    """One size of one design. Each power is found in another way; null if that way is not available."""
 
     documents: int
     standard_error: float
-    detectable: float = Field(description="The difference found with the power asked for.")
-    power: float = Field(description="Closed form.")
-    interval: tuple[float, float] | None = Field(description="95 %, from the uncertainty of the components.")
-    simulated: float | None = Field(description="Studies drawn from the components, by the campaign's allocator.")
+    detectable: float = Field(description="Difference found with the requested power.")
+    power: float = Field(description="Power, closed form.")
+    interval: tuple[float, float] | None = Field(description="95 % interval from the uncertainty of the components.")
+    simulated: float | None = Field(
+        description="Power in studies drawn from the components by the campaign's allocator."
+    )
     simulated_error: float | None
     size: float | None = Field(
         None, description="Share of simulated studies that claim a difference of equal systems, by the same test."
     )
     size_error: float | None = None
-    resampled: float | None = Field(description="Documents of the campaign drawn again.")
+    resampled: float | None = Field(description="Power by resampling documents of the campaign.")
     resampled_error: float | None
-    srp: float | None = Field(description="Forecast of Stable Ranking Probability, fixed rater pool.")
+    srp: float | None = Field(description="Forecast of Stable Ranking Probability for a fixed rater pool.")
     srp_error: float | None
-    significant_pairs: float | None = Field(description="Of a study, at alpha, as SRP counts them.")
+    significant_pairs: float | None = Field(description="Significant pairs in a study, at alpha, as SRP counts them.")
     hours: float
     price: float | None
     clusters: float | None = Field(None, description="Expected number of clusters of a study, by the chosen rule.")
     clusters_error: float | None = None
     raters_needed: int | None = Field(
-        None, description="With so many documents, for the difference at the power; null where no number is enough."
+        None, description="With this many documents, for the difference at the power; null if no number is enough."
     )
 
 
@@ -70,18 +72,18 @@ class StudyDesignLine(FrozenResultModel):
 
     grouping: Grouping
     ratings_per_item: int
-    documents_needed: int | None = Field(description="For the difference at the power; null where none is enough.")
-    needed_interval: tuple[int | None, int | None] | None = Field(description="Null at an end: no number is enough.")
+    documents_needed: int | None = Field(description="For the difference at the power; null if no number is enough.")
+    needed_interval: tuple[int | None, int | None] | None = Field(description="An end is null if no number is enough.")
     hours_needed: float | None
     price_needed: float | None
     raters_needed: int | None = Field(
-        None, description="With `planned_documents`, for the difference at the power; null where no number is enough."
+        None, description="With `planned_documents`, for the difference at the power; null if no number is enough."
     )
-    raters_told: str | None = Field(None, description="Why no number of raters is enough, or what more of them do.")
+    raters_told: str | None = Field(None, description="Why no number of raters is enough, or what more raters change.")
     raters_at_least: int | None = Field(
-        None, description="With fewer raters no number of documents is enough; null beyond a million."
+        None, description="With fewer raters, no number of documents is enough; null above a million."
     )
-    floor: float = Field(description="Standard error that no number of documents goes below: rater × system.")
+    floor: float = Field(description="Standard error that remains with any number of documents: rater × system.")
     points: list[StudySizeLine]
 
 
@@ -90,25 +92,27 @@ class PowerView(ReportHeader):
 
     recipe: str
     higher_is_better: bool | None
-    pilot: str | None = Field(None, description="The campaign whose judgments are the pilot, where one was named.")
+    pilot: str | None = Field(None, description="Campaign whose judgments are the pilot, if one was named.")
     difference: float | None
     power: float
     alpha: float
-    alpha_each: float | None = Field(None, description="Alpha of each of the pairs.")
+    alpha_each: float | None = Field(None, description="Alpha for each of the pairs.")
     systems: int
     pairs: int
     raters: int
-    planned_documents: int | None = Field(None, description="The campaign's, else the middle one of those asked for.")
-    segments: float = Field(description="Of a document, on average.")
-    words_per_segment: float = Field(description="Of source and output together.")
+    planned_documents: int | None = Field(
+        None, description="Number of the campaign's documents, else the middle one of those asked for."
+    )
+    segments: float = Field(description="Mean number of segments per document.")
+    words_per_segment: float = Field(description="Words of source and output together.")
     seconds_per_word: float
     fixed_panel: bool
     studies: int
     draws: int
     seed: int
-    scores: Scores = Field("normal", description="Of simulated studies.")
-    marginal: str | None = Field(None, description="What was fitted to single ratings, where scores are not normal.")
-    clusters: ClusterRule = Field("none", description="Rule of the clusters that are counted in simulated studies.")
+    scores: Scores = Field("normal", description="Scale of simulated studies.")
+    marginal: str | None = Field(None, description="Model fitted to single ratings, if scores are not normal.")
+    clusters: ClusterRule = Field("none", description="Rule for the clusters that are counted in simulated studies.")
     components: PowerVarianceComponents | None = None
     designs: list[StudyDesignLine] = Field(default_factory=list)
 

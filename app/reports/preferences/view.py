@@ -23,7 +23,7 @@ class SystemPreferenceLine(BaseModel):
     wins: int
     losses: int
     ties: int
-    share: float = Field(description="Of the comparisons: a win counts 1, a tie one half.")
+    share: float = Field(description="Share of the comparisons: a win counts 1, a tie one half.")
 
 
 class PairPreferenceLine(BaseModel):
@@ -39,7 +39,7 @@ class PairPreferenceLine(BaseModel):
     n_documents: int
     preference: float = Field(description="(wins − losses) / comparisons.")
     interval: tuple[float, float] | None = Field(
-        description="Over documents; null with one, or if all have the same result."
+        description="Interval over documents; null with one document, or if all have the same result."
     )
     p_value: float = Field(description="Sign permutation of whole documents, two-sided.")
     p_adjusted: float
@@ -49,13 +49,13 @@ class PairPreferenceLine(BaseModel):
 class PreferencesView(ReportHeader):
     """Which of the outputs that stood side by side raters prefer."""
 
-    asked: str | None = Field(description="What raters are asked of a screen: best, ranking, or null for nothing.")
+    asked: str | None = Field(description="What raters are asked about a screen: best, ranking, or null for nothing.")
     alpha: float
     adjust: str
-    n_screens: int = Field(description="Answers about a screen that count.")
+    n_screens: int = Field(description="Answers about screens that count.")
     n_raters: int
     n_documents: int
-    systems: list[SystemPreferenceLine] = Field(description="By share of points.")
+    systems: list[SystemPreferenceLine] = Field(description="Sorted by share of points.")
     pairs: list[PairPreferenceLine]
 
 

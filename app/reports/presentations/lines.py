@@ -43,9 +43,11 @@ class PresentationScoreSpread(FrozenFiniteResultModel):
     documents: str = Field(description="all, short, long, or a range of segments.")
     n: int
     mean: float
-    sd: float | None = Field(description="Of all segment scores.")
-    within: float | None = Field(description="Pooled within documents as a rater was shown them of one system.")
-    shown: int = Field(description="Of those documents, with two segment scores or more.")
+    sd: float | None = Field(description="SD of all segment scores.")
+    within: float | None = Field(
+        description="SD pooled within documents as shown to a rater with one system's outputs."
+    )
+    shown: int = Field(description="Number of those documents with at least two segment scores.")
 
 
 class ArmScoreHistogram(FrozenFiniteResultModel):
@@ -61,12 +63,12 @@ class PresentationAgreement(FrozenFiniteResultModel):
     arm: str
     level: str = Field(description="segments, documents, or averaged: means of a document's segments.")
     documents: str
-    n_units: int = Field(description="That two raters or more judged under this condition.")
+    n_units: int = Field(description="Units that at least two raters judged under this condition.")
     n_pairs: int
-    alpha: float | None = Field(description="Krippendorff, interval.")
-    kappa: float | None = Field(description="With the tolerance of the report, chance by the closed form.")
+    alpha: float | None = Field(description="Krippendorff's α, interval metric.")
+    kappa: float | None = Field(description="κ with the tolerance of the report; chance by the closed form.")
     absolute: float | None = Field(
-        description="Mean absolute difference of two raters; null of more pairs than can be held at once."
+        description="Mean absolute difference of two raters; null with too many pairs to hold at once."
     )
 
 
@@ -88,7 +90,9 @@ class ConditionComparison(FrozenFiniteResultModel):
     arm: str
     baseline: str
     n: int
-    difference: float | None = Field(description="Mean of this condition minus the first, in the unit of the score.")
+    difference: float | None = Field(
+        description="Mean of this condition minus that of the first, in the unit of the score."
+    )
     pearson: float | None
     n_systems: int
     tau: float | None = Field(description="τ-b between the orders of the systems by these outputs.")

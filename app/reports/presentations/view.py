@@ -35,11 +35,11 @@ class PresentationsView(ReportHeader):
 
     match: str
     controls: str
-    rejected: bool = Field(default=False, description="Tasks that quality control rejected count, too.")
-    raters: str = Field("all", description="Or complete: only those who finished their work.")
+    rejected: bool = Field(default=False, description="Whether tasks that quality control rejected are included.")
+    raters: str = Field("all", description="All raters, or complete: only those who finished their work.")
     baseline: str | None
     higher_is_better: bool
-    tolerance: float | None = Field(description="Of κ; null where the scale has no bounds.")
+    tolerance: float | None = Field(description="Tolerance of κ; null if the scale has no bounds.")
     bins: list[str]
     arms: list[ArmWorkVolume]
     times: list[ArmTime]

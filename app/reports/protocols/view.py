@@ -35,8 +35,10 @@ class KnownOrderGapView(FrozenFiniteResultModel):
         )
     )
     interval: Ends
-    standardized: float | None = Field(description="Over the SD of the segment differences: without a unit.")
-    found: bool | None = Field(description="The interval leaves out 0 on the expected side; null without an interval.")
+    standardized: float | None = Field(description="Divided by the SD of the segment differences: without a unit.")
+    found: bool | None = Field(
+        description="Whether the interval excludes 0 on the expected side; null without an interval."
+    )
 
 
 class WorkDurationView(FrozenFiniteResultModel):
@@ -62,13 +64,13 @@ class ComparedProtocolView(FrozenFiniteResultModel):
     n_units: int
     n_raters: int
     gaps: list[KnownOrderGapView]
-    separates: bool | None = Field(description="All gaps are found; null where none could be judged.")
+    separates: bool | None = Field(description="Whether all gaps are found; null if none could be tested.")
     separation: float | None = Field(description="Mean standardized gap.")
-    alpha: float | None = Field(description="Krippendorff's, interval metric, over segments.")
+    alpha: float | None = Field(description="Krippendorff's α, interval metric, over segments.")
     alpha_interval: Ends
-    pearson: float | None = Field(description="Mean over rater pairs.")
+    pearson: float | None = Field(description="Mean Pearson correlation over rater pairs.")
     n_pairs: int = Field(description="Pairs of ratings of one output.")
-    seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of a rating.")
+    seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of the seconds of a rating.")
     seconds_sd: float | None
     n_timed: int
     times: list[WorkDurationView] = Field(default_factory=list, description="Times by kind of unit, where known.")
@@ -82,9 +84,9 @@ class ScorePredictionView(FrozenFiniteResultModel):
     target: str
     n: int
     n_documents: int
-    r_squared: float | None = Field(description="On documents that the curve did not see.")
+    r_squared: float | None = Field(description="R² on documents not used for the curve.")
     interval: Ends
-    inside: float | None = Field(description="R² where the curve was fitted.")
+    inside: float | None = Field(description="R² on the data to which the curve was fitted.")
     curve: list[tuple[float, float]] = Field(description="Points of the monotone curve, at most 101.")
     why: str | None = None
 

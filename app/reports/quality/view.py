@@ -41,4 +41,6 @@ class RaterQualityView(RaterReportHeader):
     counts: dict[str, int]
     raters: list[RaterQuality]
     warnings: list[str]
-    alike: list[AlikeRaterPair] = Field(default=[], description="Pairs of raters whose answers are too much alike.")
+    alike: list[AlikeRaterPair] = Field(
+        default=[], description="Pairs of raters whose answers are suspiciously similar."
+    )

@@ -63,7 +63,7 @@ class CampaignRobustness(BaseModel):
     campaign: str
     protocol: str
     basis: str
-    style: str = Field(description="From the campaign's settings, as the platform is.")
+    style: str = Field(description="Taken from the campaign's settings, like `platform`.")
     platform: str
     why: str | None = Field(None, description="Why its rankings could not be made.")
     changes: list[ChangeEffectView]
@@ -76,7 +76,7 @@ class ChangeTotalsView(BaseModel):
 
     of: str
     value: str
-    what: str = Field(description="The factor, where there is one.")
+    what: str = Field(description="The factor, if there is one.")
     counts: ChangeGroupView
 
 

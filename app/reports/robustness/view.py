@@ -36,7 +36,7 @@ class RankingPlacesView(BaseModel):
 
     systems: list[str]
     ranks: list[float]
-    clusters: list[int] | None = Field(description="Null where the recipe draws none.")
+    clusters: list[int] | None = Field(description="Null if the recipe forms none.")
 
 
 class ChangeEffectView(BaseModel):
@@ -46,15 +46,15 @@ class ChangeEffectView(BaseModel):
 
     group: Group
     what: str = Field(description="The unit as WHAT:KEY, or the factor.")
-    rank_changed: bool | None = Field(description="The order differs; null where there is no ranking to compare.")
-    cluster_changed: bool | None = Field(description="The sequence of clusters differs; null without clusters.")
+    rank_changed: bool | None = Field(description="Whether the order differs; null if there is no ranking to compare.")
+    cluster_changed: bool | None = Field(description="Whether the sequence of clusters differs; null without clusters.")
     both: bool | None
-    swaps: int | None = Field(description="Pairs of systems that stand the other way round.")
-    largest_move: float | None = Field(description="In ranks.")
+    swaps: int | None = Field(description="Pairs of systems whose order is reversed.")
+    largest_move: float | None = Field(description="Largest move, in ranks.")
     mover: str | None = Field(description="The system that moves most; null where none does.")
-    before: RankingPlacesView | None = Field(None, description="The same systems ranked without the change.")
+    before: RankingPlacesView | None = Field(None, description="Ranking of the same systems without the change.")
     after: RankingPlacesView | None = None
-    why: str | None = Field(None, description="Why there is no ranking to compare.")
+    why: str | None = Field(None, description="Reason why there is no ranking to compare.")
 
     @classmethod
     def from_effect(cls, effect: ScoreChangeEffect) -> ChangeEffectView:
@@ -89,13 +89,13 @@ class ChangeGroupView(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     group: Group
-    meaning: str = Field(description="The same in words.")
-    n: int = Field(description="Changes after which there was a ranking to compare.")
+    meaning: str = Field(description="Description of the group in words.")
+    n: int = Field(description="Changes with a ranking to compare.")
     rank_changed: int
     cluster_changed: int
     both: int
     largest_move: float | None
-    why: str | None = Field(None, description="Why there is no change of this group.")
+    why: str | None = Field(None, description="Reason why the group has no changes.")
 
 
 class RobustnessView(ReportHeader):
@@ -103,10 +103,10 @@ class RobustnessView(ReportHeader):
 
     recipe: str
     recipe_hash: str
-    normalize: str = Field(description="As settled on all data.")
+    normalize: str = Field(description="Normalization, as chosen on all data.")
     test: str
     seed: int
-    systems: list[str] = Field(description="Best first, with nothing changed.")
+    systems: list[str] = Field(description="Best first, without any change.")
     human_systems: list[str]
     groups: list[ChangeGroupView]
     changes: list[ChangeEffectView]

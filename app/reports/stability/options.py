@@ -45,12 +45,15 @@ class StabilityIn(_StrictModel):
     designs: Annotated[list[StudyDesignIn], Field(min_length=1, max_length=limits.MOST_DESIGNS)] | Literal["paper"] = (
         Field(
             default=[StudyDesignIn(grouping=grouping) for grouping in limits.GROUPINGS],
-            description="One curve each; `paper` for all of Figures 3–8, those that do not fit left out with a reason.",
+            description="One curve each; `paper` for all of Figures 3–8, leaving out those that do not fit, with "
+            "a reason.",
         )
     )
-    recipe: Key = Field("srp-paper", description="Which ratings and scores are read; its normalization is not used.")
+    recipe: Key = Field(
+        "srp-paper", description="Determines which ratings and scores are read; its normalization is not used."
+    )
     documents: Annotated[list[Count], Field(min_length=1, max_length=limits.MOST_COUNTS)] | None = Field(
-        None, description="Documents of a study, over all buckets; null for steps of 20, of 5 below 60 documents."
+        None, description="Documents of a study, over all buckets; null for steps of 20, or of 5 below 60 documents."
     )
     studies: Annotated[int, Field(ge=2, le=limits.MOST_STUDIES)] = limits.STUDIES
     studies_per_document_set: Annotated[int, Field(ge=1, le=limits.MOST_STUDIES)] = Field(
@@ -62,7 +65,7 @@ class StabilityIn(_StrictModel):
     two_sided: bool = True
     plus_one: bool = Field(default=True, description="Count the observed arrangement among the draws.")
     signs: Literal["study", "document_set"] = Field(
-        "study", description="Whether each study draws its own signs, or those of a document set share them."
+        "study", description="Whether each study draws its own signs, or studies of a document set share them."
     )
     seed: Seed = 0
 

@@ -43,19 +43,21 @@ class StabilityPointView(BaseModel):
     mc_error: float | None = Field(description="Standard error of srp from simulating finitely many studies.")
     n_pairs: int = Field(description="Ordered pairs of studies that were compared.")
     mean_significant_pairs: float = Field(description="Pairs of systems with a significant difference in a study.")
-    share_without_significance: float = Field(description="Of the studies; these count as stable.")
-    kendall_tau: float | None = Field(description="Mean between two studies.")
-    pearson: float | None = Field(description="Mean between the system means of two studies.")
-    sign_error_rate: float | None = Field(description="Of the claims: those that the full data order the other way.")
-    retained_claims: float = Field(description="Claims of one study that another orders the same way; own proposal.")
-    both_significant_srp: float = Field(description="As srp, where a claim must be significant in both studies.")
+    share_without_significance: float = Field(description="Share of studies without any; these count as stable.")
+    kendall_tau: float | None = Field(description="Mean Kendall's tau between two studies.")
+    pearson: float | None = Field(description="Mean Pearson correlation between the system means of two studies.")
+    sign_error_rate: float | None = Field(description="Share of claims that the full data order the other way.")
+    retained_claims: float = Field(
+        description="Share of a study's claims that another study orders the same way; our own proposal."
+    )
+    both_significant_srp: float = Field(description="As srp, but a claim must be significant in both studies.")
     full_data_tau: float | None = Field(description="Mean Kendall's tau with the ranking by all ratings.")
     same_claims_as_full_data: float = Field(description="Share of studies that claim exactly what all ratings claim.")
     claimed: list[float] = Field(
-        [], description="Of each of the curve's `pairs`: share of studies that claim it as all ratings order it."
+        [], description="For each of the curve's `pairs`: share of studies that claim it in the order of all ratings."
     )
     contradicted: list[float] = Field(
-        [], description="Of each of the curve's `pairs`: share of studies that claim it the other way round."
+        [], description="For each of the curve's `pairs`: share of studies that claim it in the reverse order."
     )
     warnings: list[str]
 
@@ -70,8 +72,9 @@ class StabilityCurveView(BaseModel):
     why: str | None = None
     pairs: list[tuple[int, int]] = Field(
         [],
-        description="Whose claims the points tell: the better and the worse by all ratings, as places in `systems` "
-        "from 0. Where the report would be too long, neighbours in that ranking only, with a warning.",
+        description="Pairs whose claims the points report: the better and the worse by all ratings, as "
+        "positions in `systems` from 0. If the report would be too long, only neighbors in that "
+        "ranking, with a warning.",
     )
 
 
@@ -83,7 +86,7 @@ class OmittedDocuments(BaseModel):
 
 
 class StabilityRequestView(BaseModel):
-    """What was asked, with nothing left open."""
+    """The request with every choice filled in."""
 
     designs: list[StudyDesignView]
     documents: list[int]
@@ -112,8 +115,8 @@ class StabilityView(BaseModel):
     seed: int
     higher_is_better: bool
     systems: list[str]
-    documents_available: int = Field(description="Documents whose every output the same two or more raters rated.")
-    buckets: list[int] = Field(description="Documents of each bucket.")
+    documents_available: int = Field(description="Documents for which the same two or more raters rated every output.")
+    buckets: list[int] = Field(description="Number of documents in each bucket.")
     raters: int
     left_out: list[OmittedDocuments]
     curves: list[StabilityCurveView]

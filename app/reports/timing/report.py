@@ -52,7 +52,7 @@ class DurationSummary:
 @dataclass(frozen=True, slots=True)
 class RaterTime:
     """One rater. n: judgments with a time. hours: their sum. times: trimmed seconds of one. words_per_hour: of the
-    sources. slope: change of log seconds a word over a hundred judgments, negative is faster; slope_p of it."""
+    sources. slope: change of log seconds per word over a hundred judgments, negative is faster; slope_p of it."""
 
     rater: str
     n: int
@@ -64,7 +64,7 @@ class RaterTime:
 
 
 class TimingView(RaterReportHeader):
-    """Durations from begun to handed in, values outside the 10th to 90th percentile of their kind left out."""
+    """Durations from start to hand-in, leaving out values outside the 10th to 90th percentile of their kind."""
 
     durations: list[DurationSummary]
     raters: list[RaterTime]

@@ -29,7 +29,7 @@ class CalibrationEquation(FrozenFiniteResultModel):
     method: Method
     slope: float | None
     intercept: float | None
-    why: str | None = Field(None, description="Why the method cannot be given here.")
+    why: str | None = Field(None, description="Why the method gives no result here.")
 
 
 class RaterFixedPoints(FrozenFiniteResultModel):
@@ -40,7 +40,7 @@ class RaterFixedPoints(FrozenFiniteResultModel):
     consensus: float | None
     anchors: float | None
     human: float | None
-    moved: bool = Field(description="False: a fixed point is missing, or two stand the wrong way round; scores stay.")
+    moved: bool = Field(description="False if a fixed point is missing or two are in reverse order; scores then stay.")
 
 
 class LanguageDirectionView(FrozenFiniteResultModel):
@@ -49,16 +49,16 @@ class LanguageDirectionView(FrozenFiniteResultModel):
     campaign: str
     source_language: str | None
     target_language: str | None
-    language: str = Field(description="Whose raters judged: campaigns of one language share c_l.")
+    language: str = Field(description="Language of the raters: campaigns of one language share c_l.")
     consensus: float | None = Field(description="C: mean agreed score of the calibration pairs that were judged.")
     c: float | None = Field(description="c_l: mean over the same pairs of the median over raters.")
     n_pairs: int = Field(description="Calibration pairs that raters of the language judged.")
-    share_of_set: float | None = Field(description="Of the pairs that any of these campaigns judged or took in.")
+    share_of_set: float | None = Field(description="Share of the pairs that any of these campaigns judged or added.")
     h: float | None = Field(description="h_l: mean of medians of the human references of this direction.")
     n_human: int = Field(description="Outputs of human references that were judged.")
     n_raters: int
     lines: list[CalibrationEquation]
-    attributes: dict[str, str | float] = Field(description="Of the language, from the campaign's settings.")
+    attributes: dict[str, str | float] = Field(description="Attributes of the language, from the campaign's settings.")
     automatic: float | None = Field(description="Automatic score of the direction, as it was given.")
 
 
@@ -68,7 +68,7 @@ class CalibratedScoreView(FrozenFiniteResultModel):
     method: Method
     value: float | None
     interval: tuple[float, float] | None
-    rank: int | None = Field(description="1 is the best of all systems of all campaigns.")
+    rank: int | None = Field(description="Rank among the systems of all campaigns; 1 is the best.")
     why: str | None = None
 
 
@@ -102,17 +102,17 @@ class AutomaticScoreCorrelation(FrozenFiniteResultModel):
 class XstsView(ReportHeader):
     """Systems of several language pairs on one scale."""
 
-    method: Method = Field(description="By which the systems are sorted; all four are given.")
+    method: Method = Field(description="Method by which the systems are sorted; all four are given.")
     by: str = Field(description="language: one line per language pair; rater: one line per rater, before medians.")
-    target: float | None = Field(description="H: the score that human references are to have.")
+    target: float | None = Field(description="H: the score that human references should have.")
     target_from: str
-    pivot: str | None = Field(description="The language that all campaigns share, where there is one.")
+    pivot: str | None = Field(description="Language that all campaigns share, if there is one.")
     higher_is_better: bool
     draws: int
     level: float
     seed: int
     directions: list[LanguageDirectionView]
-    systems: list[XstsSystemView] = Field(description="The best first; those without a score last.")
+    systems: list[XstsSystemView] = Field(description="Best first; those without a score are last.")
     raters: list[RaterFixedPoints]
     external: list[AutomaticScoreCorrelation]
 

@@ -128,7 +128,7 @@ class ExportLosses(BaseModel):
     """What a format cannot carry of a campaign."""
 
     format: str
-    losses: dict[str, int] = Field(description="How many there are of what the file does not hold; {} where all is in.")
+    losses: dict[str, int] = Field(description="How much the file does not hold, by kind; {} if it holds everything.")
 
 
 def count_export_losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:

@@ -30,7 +30,7 @@ class JudgmentDaysView(BaseModel):
 
     campaign: str
     days: list[JudgmentDay]
-    complete: bool = Field(description="False: there are older judgments than these days show.")
+    complete: bool = Field(description="False if there are judgments before these days.")
 
 
 def count_judgments_by_day(session: Session, campaign: str, *, utc_offset: int) -> JudgmentDaysView:

@@ -53,7 +53,7 @@ class FrozenBaseModel(BaseModel):
 
 
 class WorkCounts(FrozenBaseModel):
-    """How much of something. judgments: answers that count, each once however often it was revised."""
+    """Amounts of work. judgments: answers that count, each once however often it was revised."""
 
     tasks: int
     items: int
@@ -80,7 +80,7 @@ class BucketProgress(FrozenBaseModel):
 
 
 class RaterProgress(FrozenBaseModel):
-    """One rater. tasks_left: given to them and not handed in. pace: tasks a day, of gaps between hand-ins."""
+    """One rater. tasks_left: given to them and not handed in. pace: tasks per day, of gaps between hand-ins."""
 
     rater: str
     team: str | None
@@ -97,7 +97,7 @@ class RaterProgress(FrozenBaseModel):
 
 
 class SystemProgress(FrozenBaseModel):
-    """One system: items that show it, controls and repeats apart."""
+    """One system: items that show it, not counting controls and repeats."""
 
     system: str
     name: str
@@ -108,12 +108,12 @@ class SystemProgress(FrozenBaseModel):
 
 
 class CampaignPace(FrozenBaseModel):
-    """How fast it goes. began_at: of the first judgment. Of a day: 24 hours."""
+    """How fast it goes. began_at: of the first judgment. A day has 24 hours."""
 
     began_at: datetime | None
     judgments_last_day: int
     tasks_last_day: int
-    judgments_a_day: float | None = Field(description="Since the first one.")
+    judgments_a_day: float | None = Field(description="Judgments per day since the first one.")
     tasks_a_day: float | None
 
 
@@ -130,17 +130,19 @@ class DeadlineForecast(FrozenBaseModel):
     """How the work stands against the deadline of the settings."""
 
     at: datetime
-    days_left: float = Field(description="0 once it is over.")
+    days_left: float = Field(description="Days left; 0 after the deadline.")
     tasks_left: int
-    tasks_a_day: float | None = Field(description="Needed from now on; null where the time is over.")
-    on_time: bool | None = Field(description="If raters go on as before; null where nothing can be said.")
+    tasks_a_day: float | None = Field(description="Tasks per day needed from now on; null after the deadline.")
+    on_time: bool | None = Field(
+        description="Whether the work ends in time if raters go on as before; null if unknown."
+    )
 
 
 class WorkBalance(FrozenBaseModel):
-    """Who did how much of what is done. least, most: items by rater."""
+    """How the finished work is shared. least, most: items by rater."""
 
     normalized_entropy: float
-    planned: float | None = Field(description="Of the plan in force.")
+    planned: float | None = Field(description="The same in the plan in force.")
     raters: int
     least: int
     most: int
@@ -163,7 +165,7 @@ class ExpiredLease(FrozenBaseModel):
 
 
 class LeaseSummary(FrozenBaseModel):
-    """Tasks in somebody's hands. expired: the first hundred of those that expired."""
+    """Leased tasks. expired: the first hundred of those that expired."""
 
     held: int
     n_expired: int
@@ -175,14 +177,16 @@ class Progress(FrozenBaseModel):
 
     campaign: str
     state: str
-    at: datetime = Field(description="The minute of the server's clock.")
+    at: datetime = Field(description="Minute of the server's clock.")
     data_version: int
     total: WorkCounts
-    share: float | None = Field(description="Segments handed in, of all; tasks where segments are not known.")
+    share: float | None = Field(
+        description="Share of all segments that are handed in; of tasks if segments are unknown."
+    )
     states: list[TaskStateAmount]
     pace: CampaignPace
     forecast: CompletionForecast | None
-    deadline: DeadlineForecast | None = Field(None, description="Null where the settings have none.")
+    deadline: DeadlineForecast | None = Field(None, description="Null if the settings have none.")
     balance: WorkBalance | None
     groups: ItemGroupsProgress | None
     leases: LeaseSummary

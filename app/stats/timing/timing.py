@@ -50,7 +50,7 @@ class WorkStretches:
 class TrimmedDurationStatistics:
     """Durations of one kind. n: before, kept: after trimming. mean, sd (ddof 1): of the kept, in seconds.
 
-    low, high: the 10th and 90th percentile, and median, of all of them; the median is unknown in reports of old.
+    low, high: the 10th and 90th percentile, and median, of all of them; the median is unknown in old reports.
     """
 
     n: int

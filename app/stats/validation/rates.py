@@ -65,21 +65,21 @@ class NominalRateCheck:
     what: What
     meaning: str
     expected: float | None
-    """What the recipe promises; null where it promises nothing."""
+    """Rate that the recipe promises; null if it promises none."""
     bound: Bound
     rate: float | None
     error: float | None
     """Standard error from simulating finitely many studies."""
     n: int
-    """Studies in which it is defined."""
+    """Studies in which the rate is defined."""
     kept: bool | None
-    """By a one-sided exact bound; null where there is nothing to say."""
+    """Whether the promise is kept, by a one-sided exact bound; null if undecided."""
     low: float | None = None
     """One-sided exact bound at 99 %: the rate is no lower."""
     high: float | None = None
     """One-sided exact bound at 99 %: the rate is no higher."""
     exact: bool = False
-    """Kept by construction: the test's own randomization makes this null."""
+    """Guaranteed by construction: the test's own randomization generates this null."""
 
 
 @dataclass(frozen=True)

@@ -36,20 +36,20 @@ from app.web.queries import RoutesCacheKey, generate_openapi_one_at_a_time
 
 TITLES = {
     400: "The request cannot be read.",
-    401: "No credential, or a bad one.",
+    401: "The credential is missing or not valid.",
     403: "Your role lacks the right, or a cookie came from another page.",
-    404: "Unknown, or not yours.",
+    404: "It does not exist, or you may not see it.",
     408: "The body did not arrive in time.",
-    409: "The state of things does not allow it.",
-    412: "It was changed since the state that `If-Match` names.",
-    413: "Larger than allowed.",
-    415: "Not a type that is taken here.",
+    409: "The current state does not allow it.",
+    412: "It has changed since the state that `If-Match` names.",
+    413: "The body is larger than allowed.",
+    415: "This type of content is not accepted.",
     416: "The file has no such part.",
     422: "The input is not valid; `errors` says where.",
     428: "Send `If-Match` with the ETag that you saw.",
-    429: "Too often lately; try again after `Retry-After` seconds.",
+    429: "Too many requests; try again after `Retry-After` seconds.",
     503: "Busy; try again after `Retry-After` seconds.",
-    507: "No space left.",
+    507: "No space is left.",
 }
 TAGS = (
     "campaigns",

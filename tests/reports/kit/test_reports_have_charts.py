@@ -12,7 +12,7 @@ from app.reports import registry
 @pytest.mark.parametrize("name", [*registry.ALL, *registry.WITH_OWN_ROUTES])
 def test_a_report_without_a_chart_is_refused_by_name(name: str) -> None:
     report = (registry.ALL | registry.WITH_OWN_ROUTES)[name]
-    with pytest.raises(ValueError, match=f"the report {report.name} has no chart"):
+    with pytest.raises(TypeError, match=f"the report {report.name} has no chart"):
         replace(report, charts={})
     first = next(iter(report.charts))
     assert [*replace(report, charts={first: report.charts[first]}).charts] == [first]
