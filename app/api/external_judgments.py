@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field, JsonValue, RootModel, StringConstraints
 from app.api.models.recipe import Key
 from app.api.models.times import TimeIn
 from app.services.access.idempotency import IdempotentResponse
-from app.services.data import recording
-from app.services.data.recording import ExternalJudgment
+from app.services.data import external_judgments
+from app.services.data.external_judgments import ExternalJudgment
 from app.services.people import raters
 from app.web.access import Frontend
 from app.web.bodies import BodyModel, declare_json_body
@@ -105,7 +105,9 @@ def record_judgments(
     def make() -> IdempotentResponse:
         if not caller.has_rights_of("manager"):
             raters.require_enrolled_raters(session, campaign, [one.rater for one in sent], declare=declare)
-        recorded = recording.record_external_judgments(session, campaign, sent, declare=declare, actor=caller.actor)
+        recorded = external_judgments.record_external_judgments(
+            session, campaign, sent, declare=declare, actor=caller.actor
+        )
         out = RecordedJudgmentsOut.model_validate(recorded, from_attributes=True)
         return IdempotentResponse(200, out.model_dump_json().encode())
 

@@ -43,7 +43,7 @@ class AgreementVarianceComponents(FrozenFiniteResultModel):
     residual: float
 
 
-class AgreementByLengthLine(FrozenFiniteResultModel):
+class AgreementByDocumentLengthLine(FrozenFiniteResultModel):
     """Agreement on documents of some length."""
 
     segments: str
@@ -74,7 +74,7 @@ class LevelAgreementView(FrozenFiniteResultModel):
     n_documents: int
     categories: int | None = Field(description="Categories of the categorical coefficients; null if not computed.")
     statistics: list[AgreementStatistic]
-    by_length: list[AgreementByLengthLine]
+    by_length: list[AgreementByDocumentLengthLine]
     components: AgreementVarianceComponents | None
     block: CompleteBlockView | None
 

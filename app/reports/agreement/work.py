@@ -20,7 +20,7 @@ from app.reports.agreement.plan import (
     make_weighted_rater_pair_counter,
 )
 from app.reports.agreement.view import (
-    AgreementByLengthLine,
+    AgreementByDocumentLengthLine,
     AgreementStatistic,
     AgreementVarianceComponents,
     AgreementView,
@@ -158,7 +158,9 @@ def make_statistic_view(
     )
 
 
-def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: Codes) -> list[AgreementByLengthLine]:
+def _by_length(
+    plan: LevelAgreementInput, choices: CoefficientSettings, length: Codes
+) -> list[AgreementByDocumentLengthLine]:
     """Return agreement by length, for buckets that have units, at the main tolerance (15 on a slider)."""
     units = plan.units
     if not units.n_units:
@@ -174,7 +176,7 @@ def _by_length(plan: LevelAgreementInput, choices: CoefficientSettings, length: 
         n = int(inside[units.document].sum())
         if n:
             lines.append(
-                AgreementByLengthLine(
+                AgreementByDocumentLengthLine(
                     segments=f"{low}–{high}" if high else f"{low} and more",
                     n_units=n,
                     n_pairs=int(count(weights)),

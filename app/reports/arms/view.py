@@ -11,7 +11,7 @@ from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkV
 from app.reports.arms.prefilled_errors import ArmPrefillOutcomes, make_prefill_csv_rows, make_prefill_table
 from app.reports.arms.time_model import ArmTimeModel, make_time_model_table
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
+from app.reports.kit.charts.line_panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell
 from app.stats.arms.times import LENGTHS, format_segment_count_range

@@ -12,7 +12,7 @@ from app.reports.arms.view import RANGES, make_csv_rows_without_origin, make_lin
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import describe_document_length_range as correlated
 from app.reports.kit import captions
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
+from app.reports.kit.charts.line_panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table

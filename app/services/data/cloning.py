@@ -12,8 +12,8 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports
+from app.services.data.external_judgments import join_keys_unambiguously
 from app.services.data.intake import RunningImport, import_records
-from app.services.data.recording import join_keys_unambiguously
 from app.storage import campaigns, cloning, planner_statistics
 from app.storage.db import Session
 from app.storage.media import rows as media_rows

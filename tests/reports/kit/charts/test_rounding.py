@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
-from app.reports.kit.charts.panels import LinePanel, PanelSeries, plot_line_panels
+from app.reports.kit.charts.line_panels import LinePanel, PanelSeries, plot_line_panels
 
 EDGE = 2.5 + 4e-16
 

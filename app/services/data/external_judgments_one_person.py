@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.errors import Conflict, Place
-from app.services.data.recording_planned import MOST_PLACES, JudgmentWithKeys, PlannedItemMatches
+from app.services.data.external_judgments_planned import MOST_PLACES, JudgmentWithKeys, PlannedItemMatches
 from app.storage import campaigns, replans
 from app.storage.db import Session
 from app.storage.imports import external_judges
