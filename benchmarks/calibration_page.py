@@ -24,18 +24,21 @@ HEAD: Final = """# Calibration: how often claims err
 
 Every test, interval and flag has a nominal error rate. This rate holds only under certain assumptions: many documents
 of equal length, raters who differ only in severity, symmetric scores, and a single look at the data. Real campaigns
-violate them. To see the effect, up to {n:,} campaigns were simulated in each of {worlds} worlds, and the errors were
-counted. `python -m benchmarks.calibration` regenerates this page.
+violate these assumptions. To measure the effect, we simulated up to {n:,} campaigns of each of {worlds} kinds
+(*worlds*), and counted the errors. `python -m benchmarks.calibration` regenerates this page.
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
-In every world, no system is better than another. For a gate, the candidate lies exactly on the border of the claim.
+In every world, no system is better than another. For gates, the candidate's true difference lies exactly on the
+boundary of the claim.
 
 {described}
 
-A share of false claims should be at most its level, and a coverage should be at least its level. **!** marks a share
-that misses its level by more than three standard errors, if the program warns about this case; the warnings are quoted
-below the tables. **!!** marks such a share if the program does not warn.
+The share of false claims should be at most the nominal level; coverage should be at least the nominal level. *Pairs
+claimed* is the share of pairs for which a difference is claimed. All other rows of the first table show the share of
+campaigns in which such a claim is made or such a flag is raised. **!** marks a share that misses its level by more than
+three standard errors, if the program warns about this case. The warnings are quoted below the tables, each with the
+figures of the first world listed after it. **!!** marks a share that misses its level without a warning.
 """
 
 
@@ -133,7 +136,7 @@ def picture(cells: Sequence[Cell]) -> bytes:
     """Draw the default recipe and the gate as SVG, with one row per claim and world."""
     drawn = [cell for cell in cells if cell.claim.startswith(PICTURED)]
     groups = {world: [_Rate.of(cell) for cell in drawn if cell.world == world] for world in WORLDS}
-    notes = ["No system is better than another in any of these campaigns; a gate's candidate stands at its border."]
+    notes = ["No system is better than another in these campaigns. A gate's candidate lies on the claim's boundary."]
     return plot_promised_rates(
         "Measured size and coverage", {world.replace("_", " "): rows for world, rows in groups.items() if rows}, notes
     )

@@ -182,10 +182,13 @@ def _markdown(load: str, sized: list[dict[str, Any]], stored: list[tuple[str, di
         "",
         (
             "The next table shows figures for the same files: SRP from 250 studies of 100 and of 1,000 documents, and "
-            "rankings without the lowest system. All seconds are processor time."
+            "rankings without the lowest system. All times are processor times."
         ),
         "",
-        "| judgments | SRP: sums, s | SRP: all, s | peak, MB | robustness: before ranking, s | all, s | peak, MB |",
+        (
+            "| judgments | SRP: sums, s | SRP: total, s | SRP: peak memory, MB "
+            "| robustness: before ranking, s | robustness: total, s | robustness: peak memory, MB |"
+        ),
         "|--:|--:|--:|--:|--:|--:|--:|",
         *(
             f"| {one['judgments']:,} | {one['studied']['summed']:.1f} | {one['studied']['processor']:.1f} "

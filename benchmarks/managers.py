@@ -171,13 +171,14 @@ def tables(pairs: Sequence[tuple[Run, Run]], at_first: float) -> Iterator[str]:
     held = max(looked_at.memory for _, looked_at in pairs)
     each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     yield ""
-    yield f"With managers, p99 is {median(ratios):.2f} times as high (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
+    shown = f"{median(ratios):.2f} times as high as without them"
+    yield f"With managers, p99 is {shown} (pairs: {each}; goal ≤ {RATIO_GOAL:g})."
     alone, beside_them = (median(pair[n].livez["p99"] for pair in pairs) * 1e3 for n in (0, 1))
     shown = f"{alone:.0f} ms without managers and {beside_them:.0f} ms with them"
-    yield f"The p99 of `/livez`, requested ten times a second, is {shown}."
+    yield f"The p99 of `/livez`, requested ten times per second, is {shown}."
     yield f"The web process held {at_first:.0f} MB at first and at most {held:.0f} MB (goal ≤ {MEMORY_GOAL})."
     yield ""
-    yield "| what managers opened | times | p50, ms | p99, ms | status |"
+    yield "| what the managers opened | times | p50, ms | p99, ms | status |"
     yield "|---|--:|--:|--:|---|"
     for kind, one in sorted(pairs[-1][1].managers.items()):
         if kind == EVENTS:

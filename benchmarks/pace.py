@@ -294,19 +294,22 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     pause = 1 / human.rate
     plain = json_seconds(pause, pace.draw) / json_seconds(0.0, pace.draw)
     return [
-        "The processor time of a post, in ms:",
+        "The table shows the processor time of a post, in ms:",
         "",
         "| posts | per second | web: code | web: kernel | Postgres | both | p50, ms | p99, ms | status |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
         _row(f"{CLIENTS} connections without a pause", hammered),
-        _row(f"{len(pace.raters):,} raters, each every {PAUSES[0]:g} to {PAUSES[1]:g} s", human),
+        _row(f"{len(pace.raters):,} raters, each posting every {PAUSES[0]:g} to {PAUSES[1]:g} s", human),
         f"| ratio (in pairs: {ratios}; goal ≤ {GOAL:g}) | | {times} | | | |",
-        _row("1 connection without a pause: one post a commit", alone),
+        _row("1 connection without a pause: one post per commit", alone),
         _row(f"the same raters over {PROXIED} connections, as behind a proxy", shared),
         _row(f"`GET {SMALLEST}` on {CLIENTS} connections without a pause", smallest_hammered),
         _row(f"`GET {SMALLEST}` from each rater every {PAUSES[0]:g} to {PAUSES[1]:g} s", smallest_human),
         "",
-        f"With pauses, `GET {SMALLEST}` takes {web:.2f} times as much processor time in the web process.",
+        (
+            f"With pauses, `GET {SMALLEST}` takes {web:.2f} times as much processor time in the web process as without "
+            "pauses."
+        ),
         f"A loop in Python that reads and writes JSON, without any service, takes {plain:.2f} times as much processor",
         f"time if it pauses for {pause * 1e3:.1f} ms on average between two turns.",
         (
@@ -370,7 +373,7 @@ def capacity(pace: Pace, seconds: float, steps: Sequence[int] = STEPS) -> list[s
         "",
     ]
     more = "at least " if most == len(pace.raters) else ""
-    end = "" if half is None else f" With half as many, p99 is {half.p99 * 1e3:.0f} ms (goal ≤ 100)."
+    end = "" if half is None else f" With half as many raters, p99 is {half.p99 * 1e3:.0f} ms (goal ≤ 100)."
     return [*lines, f"The service keeps up with {more}{most:,} raters (goal on two cores: 5,000).{end}"]
 
 
@@ -399,7 +402,7 @@ def measure(server: EmbeddedServer, database: Database, asked: argparse.Namespac
         yield ""
         yield from per_post(pace, asked.seconds, asked.repeats)
         yield ""
-        yield "Each rater sends a post every 30 s and a heartbeat every 20 s:"
+        yield "In the next table, each rater sends a post every 30 s and a heartbeat every 20 s:"
         yield ""
         yield from capacity(pace, asked.seconds / 2, asked.steps)
 

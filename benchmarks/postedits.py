@@ -88,7 +88,7 @@ def table(n: int, seed: int) -> str:
     kinds = {
         "all pairs": whole,
         "with a change": [pair for pair in whole if pair[0] != pair[1]],
-        "one word replaced (makes our code look better: nothing moves)": [
+        "one word replaced (makes our code look better, because nothing moves)": [
             ([*o[:-1], "x"], [*o[:-1], "y"]) for o, _ in whole
         ],
     }

@@ -46,9 +46,9 @@ def test_raters_who_think_are_measured_beside_the_hammered_path_and_beside_manag
     paced, database = running
     paced.settle()
     rows = cells(pace.per_post(paced, 1.0, 1))
-    human = rows[f"{RATERS} raters, each every 0.2 to 0.6 s"]
+    human = rows[f"{RATERS} raters, each posting every 0.2 to 0.6 s"]
     assert 15 < float(human[0]) < 60  # posts per second: one every .4 s of each of twelve
-    for name in ("16 connections without a pause", "1 connection without a pause: one post a commit"):
+    for name in ("16 connections without a pause", "1 connection without a pause: one post per commit"):
         assert rows[name][-1].startswith("200: ")
         assert all(float(figure.replace(",", "")) > 0 for figure in (*rows[name][:2], *rows[name][4:7]))
     assert human[-1].startswith("200: ")

@@ -163,7 +163,7 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             SimulatedWorld("few_documents", "8 documents of 10 segments", make_equal_document_lengths(8)),
             SimulatedWorld(
                 "uneven",
-                "30 documents of lognormal length: the longest is ten times as long as most",
+                "30 documents whose lengths are lognormal; the longest is ten times as long as most others",
                 draw_lognormal_document_lengths,
             ),
             SimulatedWorld(
@@ -178,14 +178,14 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             ),
             SimulatedWorld(
                 "topics",
-                "30 documents of five topics, on which systems differ (standard deviation .4)",
+                "30 documents on five topics; each topic affects each system differently (standard deviation .4)",
                 _THIRTY,
                 ScoreGeneratingProcess(topic_system=0.4),
                 topics=5,
             ),
             SimulatedWorld(
                 "rater_system",
-                "three raters who differ in their preference for systems (standard deviation .3)",
+                "30 documents and three raters, whose preferences for systems differ (standard deviation .3)",
                 _THIRTY,
                 ScoreGeneratingProcess(rater_system=0.3),
                 raters=3,
@@ -197,23 +197,26 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
                 dealing="own rater",
             ),
             SimulatedWorld(
-                "disconnected", "no rater links the two halves of the systems", _THIRTY, dealing="two islands"
+                "disconnected",
+                "the systems form two groups, and no rater judges systems of both groups",
+                _THIRTY,
+                dealing="two islands",
             ),
             SimulatedWorld(
                 "skewed",
-                "one system is 5 worse on 5 % of its documents but equal on average",
+                "one system is 5 points worse on 5 % of its documents, but equal on average",
                 _THIRTY,
                 CATASTROPHES,
             ),
             SimulatedWorld(
                 "weak_null",
-                "12 documents; equal means, but skewed document effects for one system",
+                "12 documents; all systems have equal means, but one system has skewed document effects",
                 make_equal_document_lengths(12),
                 ScoreGeneratingProcess(document_system=0.2, segment=0.5, exponential=1.0),
             ),
             SimulatedWorld(
                 "peeking",
-                "40 documents; results are checked after every fifth",
+                "40 documents; results are checked after every fifth document",
                 make_equal_document_lengths(40),
                 looks=tuple(k / 8 for k in range(1, 9)),
             ),
