@@ -1,4 +1,7 @@
-"""Judgments: one function appends a single judgment, many, or imported ones; nothing changes or deletes them."""
+"""Appends imported and external judgments; nothing changes or deletes them.
+
+Raters' own answers are written in `app/storage/recorder/judgments.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Tables of marked errors, one row per error, read like `mqm-tsv` through a column map, whatever the columns.
 
 With the option `split` each row goes to the campaign of its language pair or protocol, by the columns or constants that
-the map names for them.
+the map names for them. The format `table` uses this module.
 """
 
 from __future__ import annotations

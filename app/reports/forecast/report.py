@@ -44,7 +44,7 @@ from app.stats.planning.studies import WORLDS, Pool, RankingStabilityForecast, f
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import find_system_pairs_linked_by_raters, is_unpaired
 from app.stats.ratings import Bools, Floats
-from app.stats.replication import forecast_replication, forecast_replication_by_bootstrap
+from app.stats.replication_forecast import forecast_replication, forecast_replication_by_bootstrap
 from app.storage.db import Session
 
 METHODS: tuple[Method, ...] = ("document_bootstrap", "components_same_raters", "components_new_raters")

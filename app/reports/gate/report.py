@@ -49,7 +49,7 @@ from app.stats.ranking.pair_rows import uses_common_segments
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Codes, Ratings
-from app.stats.replication import ReplicationChances
+from app.stats.replication_forecast import ReplicationChances
 from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
 from app.stats.selection import select_rows_by_recipe
 from app.stats.stability.curves import StabilityPoint

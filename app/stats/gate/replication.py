@@ -14,7 +14,7 @@ from app.domain.errors import Invalid
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.normalize import Method
 from app.stats.ratings import Ratings
-from app.stats.replication import ReplicationChances, forecast_replication
+from app.stats.replication_forecast import ReplicationChances, forecast_replication
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from app.domain.errors import Invalid
-from app.stats.replication import Claim, forecast_replication, forecast_replication_by_bootstrap
+from app.stats.replication_forecast import Claim, forecast_replication, forecast_replication_by_bootstrap
 
 F4 = np.array([-3.0, -2, -3, 1, -3]), np.array([2, 3, 1, 2, 3])
 
