@@ -294,7 +294,7 @@ def per_post(pace: Pace, seconds: float, repeats: int) -> list[str]:
     pause = 1 / human.rate
     plain = json_seconds(pause, pace.draw) / json_seconds(0.0, pace.draw)
     return [
-        "The table shows the processor time of a post, in ms:",
+        "The table shows the processor time of one request, in ms:",
         "",
         "| posts | per second | web: code | web: kernel | Postgres | both | p50, ms | p99, ms | status |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",

@@ -63,7 +63,7 @@ def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
         *rows,
         f"| total | {total * each:,.0f} | {index * each:,.0f} |",
         "",
-        f"A backup of it takes {saved.stat().st_size * each:,.0f} MB.",
+        f"A backup of these tables takes {saved.stat().st_size * each:,.0f} MB.",
     ]
 
 

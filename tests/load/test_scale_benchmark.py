@@ -25,4 +25,4 @@ def test_the_benchmark_says_sizes_rates_and_memory(scratch: Path) -> None:
         assert by_name[what][-1] == "200"
     assert by_name["the same, unchanged (304)"][-1] == "304"
     assert float(by_name["one"][0]) > 10
-    assert re.search(r"A backup of it takes \d+ MB", done.stdout)
+    assert re.search(r"A backup of these tables takes \d+ MB", done.stdout)

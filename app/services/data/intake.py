@@ -95,9 +95,9 @@ def import_records(
 ) -> dict[str, int]:
     """Stage and merge records, and return how many rows were created, by noun.
 
-    by_document: all records of a document come together. Large imports are then merged document by document while the
-    next records are staged. by_segment: records come together even for each segment. Raises Invalid with every bad
-    line, and Conflict if the campaign's state does not allow an import.
+    by_document: all records of a document come together. Large imports are then merged chunk by chunk, each with whole
+    documents, while the next records are staged. by_segment: records come together even for each segment. Raises
+    Invalid with every bad line, and Conflict if the campaign's state does not allow an import.
     """
     row = campaigns.load_campaign(intake.session, intake.campaign.key, lock=True)
     merging = ImportMerge(

@@ -1,4 +1,8 @@
-"""Warnings about the limits of a design that a reader must know before trusting a ranking."""
+"""Warnings about the limits of a design that a reader must know before trusting a ranking.
+
+Some texts are also quoted in `benchmarks/calibration.json`, which `docs/calibration.md` is made from, and matched by
+`OF_DOCUMENTS` in `app/ui/manager/ranking.py`.
+"""
 
 from __future__ import annotations
 
