@@ -112,7 +112,9 @@ CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
         "wmt24-esa": "ESA campaigns on WMT23 en-de with aggregate=mean and test=signed_rank (means, p, wins, chains); "
         "the macro mean and Stouffer as described, unchecked",
         "wmt25": "as described, unchecked",
-        "wmt26": "claims about pairs are the same as with SciPy's BCa interval with the same draws; the rest as described",
+        "wmt26": (
+            "claims about pairs are the same as with SciPy's BCa interval with the same draws; the rest as described"
+        ),
         "nllb-xsts": "as described, unchecked; language pairs are calibrated by the comparison `xsts`",
         "srp-paper": "a worked example of document permutation and explicit assignments of side-by-side MQM; "
         "the paper states no p-values",
