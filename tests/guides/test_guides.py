@@ -134,7 +134,7 @@ def test_the_calls_that_open_the_documentation_of_the_interface_are_there_and_co
     described = json.loads((ROOT / "openapi.json").read_text(encoding="utf-8"))["paths"]
     calls = CALL.findall(page)
     assert [int(n) for n, *_ in calls] == [*range(1, 19), *range(1, 16)]
-    assert "the eighteen calls of a front-end, the fifteen of a manager" in page
+    assert "the eighteen calls that a front end needs, the fifteen that a manager needs" in page
     assert [one for one in calls if one[1].lower() not in described.get(one[2], {})] == []
 
 
