@@ -68,13 +68,13 @@ TAGS = (
 DESCRIPTION = """
 Human evaluation of machine translation and text generation: campaigns, judgments, rankings.
 
-Send `Authorization: Bearer <token>`. Every error is `application/problem+json` (RFC 9457) with the id of the request.
-The response `default` of an operation is such a problem; `x-problems` lists the statuses that it may have, and the
-component `responses` describes each.
-Lists are `{"items": […], "next": cursor}`. A `POST` that creates takes an `Idempotency-Key`.
+Send `Authorization: Bearer <token>`. Every error is an `application/problem+json` document (RFC 9457) with the id of
+the request. The `default` response of an operation is such a problem; `x-problems` lists its possible statuses, and the
+component `responses` describes each one. Lists have the form `{"items": […], "next": cursor}`. A `POST` that creates
+something accepts an `Idempotency-Key`.
 
-A `GET` with `x-suffixes` answers with the same data as a file where its path ends in one of these suffixes, whatever
-`Accept` says: `/v1/campaigns/ted/ranking.csv`. The query is the same.
+If a `GET` has `x-suffixes`, append one of them to its path to get the same data as a file, regardless of `Accept`:
+`/v1/campaigns/ted/ranking.csv`. The query is the same.
 """
 REQUEST_ID: Mapping[str, dict[str, Any]] = MappingProxyType(
     {"X-Request-Id": {"description": "Id of the request.", "schema": {"type": "string"}}}
