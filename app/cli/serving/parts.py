@@ -37,7 +37,7 @@ class ProcessTimeouts:
     start: float = 900.0
     silent: float = 300.0
     idle: float | None = 20.0
-    stopped: float = 4.0
+    stopped: float = 3.0  # as for Postgres; a request that the process has already accepted waits this long
 
 
 class SupervisedPart(Protocol):
