@@ -266,9 +266,8 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     )
     (sums, counts), (new_sums, new_counts) = (_by_document(rows) for rows in (this, again))
     known = estimate_ratio_precision(sums, counts)
-    reach = (
-        sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)
-    )  # as in `stats.replication_forecast`
+    # As in `stats.replication_forecast`.
+    reach = sqrt(2) * float(known.error) * special.stdtrit(float(known.degrees), 0.975)
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes_and_labels()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_ratings_per_segment(this), this.labels, domains=domains)
