@@ -9,7 +9,7 @@ import numpy as np
 
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
 from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
-from app.stats.agreement.pooled_values import count_pooled_values, sum_pair_distances
+from app.stats.agreement.pooled_values import PooledValueCounts, count_pooled_values, sum_pair_distances
 from app.stats.agreement.units import SLACK, Level, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 
@@ -123,19 +123,22 @@ def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple
 def _coefficients_of_scores(
     level: Level, units: ValuesByUnit, choices: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficientEstimator]:
+    pool = count_pooled_values(units)
     for t in choices.tolerances:
-        yield from _kappas(units, t, choices, model)
+        yield from _kappas(units, pool, t, choices, model)
     agreement = None if model is None else model.icc_agreement
     yield AgreementCoefficientEstimator(
         "alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement
     )
     yield AgreementCoefficientEstimator(
-        "alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal"), expected=_icc_of_ranks(units)
+        "alpha_ordinal",
+        alpha.krippendorff_alpha(units, "ordinal", pool=pool),
+        expected=_icc_of_ranks(units, pool),
     )
-    if units.value.min() >= 0 and np.unique(units.value).size <= MOST_DISTINCT:
-        yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio"))
+    if pool.values[0] >= 0 and pool.values.size <= MOST_DISTINCT:
+        yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio", pool=pool))
     for t in sorted({0.0, *choices.tolerances}):
-        yield _nominal(units, t, choices, model)
+        yield _nominal(units, pool, t, choices, model)
     if not pairs.has_too_many_pairs(units):
         consistency = None if model is None else model.icc_consistency
         yield AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
@@ -148,23 +151,26 @@ def _coefficients_of_scores(
 
 
 def _kappas(
-    units: ValuesByUnit, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+    units: ValuesByUnit,
+    pool: PooledValueCounts,
+    t: float,
+    choices: CoefficientSettings,
+    model: UnitRaterVariances | None,
 ) -> Iterator[AgreementCoefficientEstimator]:
-    observed = kappa.share_within_tolerance(units, t)
+    observed = kappa.share_within_tolerance(units, t, pool)
     closed = compute_closed_form_chance(choices, t)
     share = None if model is None else model.rater_agreement_within_tolerance(t, choices.step)
     if closed is not None:
-        of = kappa.tolerance_kappa(units, t, chance=closed)
+        of = kappa.tolerance_kappa(units, t, chance=closed, pool=pool)
         yield AgreementCoefficientEstimator(
             "kappa", of, t, _agreement_beyond_chance(share, closed), observed, chance=closed
         )
-    of = kappa.tolerance_kappa(units, t)
+    of = kappa.tolerance_kappa(units, t, pool=pool)
     expected = (
         None
         if model is None
         else _agreement_beyond_chance(share, model.chance_agreement_within_tolerance(t, choices.step))
     )
-    pool = count_pooled_values(units)
     histogram = pool.weighted_counts(units.equal_document_weights())
     by_pool = float(pool.count_value_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
     yield AgreementCoefficientEstimator("kappa_pooled", of, t, expected, observed, chance=by_pool)
@@ -182,17 +188,21 @@ def _agreement_beyond_chance(share: float | None, chance: float) -> float | None
     return None if share is None or 1 - chance <= SLACK else (share - chance) / (1 - chance)
 
 
-def _icc_of_ranks(units: ValuesByUnit) -> float | None:
+def _icc_of_ranks(units: ValuesByUnit, pool: PooledValueCounts) -> float | None:
     """ICC(A,1) of the model fitted to the mid-ranks of the pooled values."""
-    _, code, counts = np.unique(units.value, return_inverse=True, return_counts=True)
-    model = fit_unit_rater_variances(units.with_replaced_values((np.cumsum(counts) - counts / 2)[code]))
+    counts = np.bincount(pool.code)
+    model = fit_unit_rater_variances(units.with_replaced_values((np.cumsum(counts) - counts / 2)[pool.code]))
     return None if model is None else model.icc_agreement
 
 
 def _nominal(
-    units: ValuesByUnit, t: float, choices: CoefficientSettings, model: UnitRaterVariances | None
+    units: ValuesByUnit,
+    pool: PooledValueCounts,
+    t: float,
+    choices: CoefficientSettings,
+    model: UnitRaterVariances | None,
 ) -> AgreementCoefficientEstimator:
-    of = alpha.krippendorff_alpha(units, "nominal", tolerance=t)
+    of = alpha.krippendorff_alpha(units, "nominal", tolerance=t, pool=pool)
     if model is None:
         return AgreementCoefficientEstimator("alpha_nominal", of, t)
     return AgreementCoefficientEstimator(

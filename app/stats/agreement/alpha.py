@@ -25,17 +25,19 @@ MOST_COINCIDENT = 200
 """Up to this number of distinct values, it is faster to count how often two values coincide."""
 
 
-def krippendorff_alpha(units: ValuesByUnit, metric: Metric, *, tolerance: float = 0.0) -> OfDocuments:
+def krippendorff_alpha(
+    units: ValuesByUnit, metric: Metric, *, tolerance: float = 0.0, pool: PooledValueCounts | None = None
+) -> OfDocuments:
     """Krippendorff's α of the units with at least two values; raters may skip units.
 
     metric: the squared distance δ² of two values c and k. `interval`: (c − k)². `ratio`: ((c − k)/(c + k))², with
     0/0 = 0. `ordinal`: uses ranks of the pooled values. `nominal`: 0 within the tolerance, else 1.
-    α is NaN if all values are the same.
+    α is NaN if all values are the same. pool: of the units with at least two values; None computes it.
     """
     units = units.with_two_or_more_values()
     if metric == "interval":
         return _interval(units)
-    pool = count_pooled_values(units)
+    pool = count_pooled_values(units) if pool is None else pool
     if metric == "ordinal":
         return _ordinal(units, pool)
     if metric == "nominal":

@@ -5,7 +5,6 @@ Source: Shrout & Fleiss 1979; McGraw & Wong 1996 (names).
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -13,7 +12,7 @@ from typing import Literal
 import numpy as np
 import scipy
 
-from app.stats.agreement.units import OfDocuments, ValuesByUnit
+from app.stats.agreement.units import Indices, OfDocuments, ValuesByUnit
 from app.stats.ratings import Bools, Floats
 
 TwoWay = Literal["A1", "C1", "Ak", "Ck"]
@@ -65,28 +64,50 @@ def find_complete_block(units: ValuesByUnit) -> CompleteBlock | None:
     units = units.with_two_or_more_values()
     if not units.n_units:
         return None
-    held = np.zeros((units.n_units, len(units.raters)), dtype=np.bool_)
-    held[units.unit, units.rater] = True
-    chosen = max(_candidates(held), key=lambda some: (*_size(held, some), tuple(-r for r in some)))
-    within = np.all(held[:, chosen], axis=1)[units.unit] & np.isin(units.rater, chosen)
+    held, code = _rater_sets(units)
+    n = np.bincount(code)
+    chosen = max(_candidates(held, n), key=lambda some: (*_size(held, n, some), tuple(-r for r in some)))
+    within = np.all(held[:, chosen], axis=1)[code][units.unit] & np.isin(units.rater, chosen)
     block = units.where(within)
     values = block.value.reshape(block.n_units, len(chosen))
     return CompleteBlock(block, values, tuple(units.raters[r] for r in chosen))
 
 
-def _candidates(held: Bools) -> list[tuple[int, ...]]:
-    sets = Counter(tuple(np.flatnonzero(row).tolist()) for row in np.unique(held, axis=0))
-    candidates = set(sorted(sets)[:MOST_SETS])
-    where = scipy.sparse.csr_array(held, dtype=np.int32)
-    together = (where.T @ where).toarray()
+def _rater_sets(units: ValuesByUnit) -> tuple[Bools, Indices]:
+    """Return the distinct sets of raters of the units, shape (sets, raters), and the code of each unit's set, (U,).
+
+    Codes are made by adding one rater after another, because units are far more than sets.
+    """
+    size, start, n = units.n_values_by_unit(), units.unit_starts(), len(units.raters) + 1
+    code = np.zeros(units.n_units, dtype=np.int64)
+    for nth in range(int(size.max(initial=0))):
+        more = size > nth
+        code *= n
+        code[more] += units.rater[start[more] + nth] + 1
+        code = np.unique(code, return_inverse=True)[1]
+    _, first = np.unique(code, return_index=True)
+    held = np.zeros((first.size, len(units.raters)), dtype=np.bool_)
+    of_first = np.zeros(units.n_units, dtype=np.bool_)
+    of_first[first] = True
+    rows = of_first[units.unit]
+    held[code[units.unit[rows]], units.rater[rows]] = True
+    return held, code
+
+
+def _candidates(held: Bools, n: Indices) -> list[tuple[int, ...]]:
+    """Candidates for the block: sets of raters and pairs. held, n: raters of each set, and its number of units."""
+    sets = sorted(tuple(np.flatnonzero(row).tolist()) for row in held)
+    candidates = set(sets[:MOST_SETS])
+    where = scipy.sparse.csr_array(held, dtype=np.int64)
+    together = (where.T @ (where * n[:, None])).toarray()
     pairs = combinations(np.flatnonzero(held.any(axis=0)).tolist(), 2)
     most = sorted(pairs, key=lambda pair: -together[pair])[:MOST_SETS]
     return sorted(candidates | {pair for pair in most if together[pair]})
 
 
-def _size(held: Bools, some: tuple[int, ...]) -> tuple[int, int]:
-    n = int(np.all(held[:, some], axis=1).sum())
-    return n * len(some), n
+def _size(held: Bools, n: Indices, some: tuple[int, ...]) -> tuple[int, int]:
+    n_units = int(n[np.all(held[:, some], axis=1)].sum())
+    return n_units * len(some), n_units
 
 
 def icc_two_way(block: CompleteBlock, form: TwoWay) -> OfDocuments:

@@ -50,16 +50,18 @@ def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledVa
     return lambda weights: _ratio(*(weights @ sums).T)
 
 
-def tolerance_kappa(units: ValuesByUnit, tolerance: float, *, chance: float | None = None) -> OfDocuments:
+def tolerance_kappa(
+    units: ValuesByUnit, tolerance: float, *, chance: float | None = None, pool: PooledValueCounts | None = None
+) -> OfDocuments:
     """κ = (P_a − P_e)/(1 − P_e); raters agree if their scores are at most `tolerance` apart.
 
     chance: P_e from a closed form, see `chance_agreement_within_steps`; None estimates it from the pooled scores of
-    all raters.
+    all raters. pool: of the units with at least two values; None computes it.
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
     units = units.with_two_or_more_values()
-    pool = count_pooled_values(units)
+    pool = count_pooled_values(units) if pool is None else pool
     share = share_within_tolerance(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:

@@ -7,17 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from app.stats.agreement.units import SLACK, Indices, ValuesByUnit
+from app.stats.agreement.units import SLACK, Indices, Keys, ValuesByUnit
 from app.stats.ratings import Floats
 
 
 @dataclass(frozen=True, slots=True)
 class PooledValueCounts:
-    """Distinct values in ascending order, shape (K,); code of each value of the units; counts by document, (D, K)."""
+    """Distinct values in ascending order, shape (K,); code of each value of the units; counts by document, (D, K).
+
+    keys: unit · (K + 1) + code of every value in ascending order, so the codes of each unit are sorted.
+    """
 
     values: Floats
     code: Indices
     counts: scipy.sparse.csr_array
+    keys: Keys
 
     def weighted_counts(self, weights: Floats) -> Floats:
         """Count each distinct value if documents count `weights` times; shapes (B, D) → (B, K)."""
@@ -43,7 +47,8 @@ def count_pooled_values(units: ValuesByUnit) -> PooledValueCounts:
     shape = (units.n_documents, max(values.size, 1))
     at = (units.document[units.unit], code)
     counts = scipy.sparse.coo_array((np.ones(code.size), at), shape=shape).tocsr()
-    return PooledValueCounts(values, np.asarray(code, dtype=np.intp), counts)
+    keys = np.sort(units.unit.astype(np.int64) * (values.size + 1) + code)
+    return PooledValueCounts(values, np.asarray(code, dtype=np.intp), counts, keys)
 
 
 def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValueCounts, tolerance: float) -> Floats:
@@ -51,11 +56,9 @@ def count_agreeing_pairs(units: ValuesByUnit, pool: PooledValueCounts, tolerance
 
     Counting uses ranks, so a unit with m values costs m·log n, not m².
     """
-    order = np.lexsort((pool.code, units.unit))
-    unit, code = units.unit[order].astype(np.int64), pool.code[order]
-    key = unit * (pool.values.size + 1) + code
+    unit, code = np.divmod(pool.keys, pool.values.size + 1)
     _, high = pool.index_ranges_within_tolerance(tolerance)
-    last = np.searchsorted(key, unit * (pool.values.size + 1) + high[code], side="left")
+    last = np.searchsorted(pool.keys, pool.keys - code + high[code], side="left")
     return np.bincount(unit, weights=last - np.arange(unit.size) - 1, minlength=units.n_units).astype(np.float64)
 
 

@@ -58,9 +58,11 @@ class ValuesByUnit:
 
     def where(self, keep: Bools) -> Self:
         """Keep the values for which `keep` is true, and drop units that have no value left."""
-        used, unit = np.unique(self.unit[keep], return_inverse=True)
+        held = np.zeros(self.n_units, dtype=np.bool_)
+        held[self.unit[keep]] = True
+        used, codes = np.flatnonzero(held), np.cumsum(held, dtype=np.int32) - np.int32(1)
         return type(self)(
-            unit.astype(np.int32),
+            codes[self.unit[keep]],
             self.rater[keep],
             self.value[keep],
             self.document[used],
@@ -72,7 +74,8 @@ class ValuesByUnit:
 
     def with_two_or_more_values(self) -> Self:
         """Keep only units with at least two values; the others tell nothing about agreement."""
-        return self.where(self.n_values_by_unit()[self.unit] > 1)
+        size = self.n_values_by_unit()
+        return self if (size > 1).all() else self.where(size[self.unit] > 1)
 
     def with_replaced_values(self, value: Floats) -> Self:
         """Return a copy with these values."""
