@@ -25,7 +25,7 @@ HEAD: Final = """# Calibration: how often claims err
 Every test, interval and flag has a nominal error rate. This rate holds only under certain assumptions: many documents
 of equal length, raters who differ only in severity, symmetric scores, and a single look at the data. Real campaigns
 violate these assumptions. To measure the effect, we simulated up to {n:,} campaigns of each of {worlds} kinds
-(*worlds*), and counted the errors. `python -m benchmarks.calibration` regenerates this page.
+(*worlds*) and counted the errors. `python -m benchmarks.calibration` regenerates this page.
 
 ![Measured shares of each claim in each world, next to the nominal level](pictures/calibration.svg)
 
@@ -35,10 +35,11 @@ boundary of the claim.
 {described}
 
 The share of false claims should be at most the nominal level; coverage should be at least the nominal level. *Pairs
-claimed* is the share of pairs for which a difference is claimed. All other rows of the first table show the share of
-campaigns in which such a claim is made or such a flag is raised. **!** marks a share that misses its level by more than
-three standard errors, if the program warns about this case. The warnings are quoted below the tables, each with the
-figures of the first world listed after it. **!!** marks a share that misses its level without a warning.
+claimed* is the share of pairs for which a difference is claimed. All other rows of the table under *False claims*
+show the share of campaigns in which such a claim is made or such a flag is raised. **!** marks a share that misses
+its level by more than three standard errors, if the program warns about this case. The warnings are quoted below the
+tables, each with the figures of the first world listed after it. **!!** marks a share that misses its level without a
+warning.
 """
 
 

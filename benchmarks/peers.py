@@ -98,7 +98,7 @@ def table(folder: Path, seconds: float, repeats: int) -> Iterator[str]:
     yield _row("our service, including Postgres", figures, median(one.taken.whole for one in ours))
     pairs = ", ".join(f"{taken / one.taken.whole:.1f}" for (_, taken), one in zip(theirs, ours, strict=True))
     yield ""
-    yield f"In {len(ours)} pairs of runs, Pearmut took {pairs} times as much processor time as our service."
+    yield f"Processor time of Pearmut, relative to our service, in {len(ours)} pairs of runs: {pairs}."
 
 
 def hammered(at: tuple[str, int], watched: Watched, raters: Any, seconds: float, turn: int) -> Figures:

@@ -107,15 +107,17 @@ NAMED: Mapping[str, Recipe] = MappingProxyType(
 CHECKED_AGAINST: Mapping[str, str] = MappingProxyType(
     {
         "wmt-da": "WMT21 wikipedia bn-hi, hi-bn (raw, z, N, p, clusters) and newstest2021 cs-en (raw, z, N, clusters)",
-        "google-mqm": "MQM of TED 2021 en-de: all system means and segment averages; p-values as described, unchecked",
-        "wmt22": "the cluster rule on WMT21 wikipedia bn-hi, hi-bn; the rest as described, unchecked",
-        "wmt24-esa": "ESA campaigns on WMT23 en-de with aggregate=mean and test=signed_rank (means, p, wins, chains); "
-        "the macro mean and Stouffer as described, unchecked",
-        "wmt25": "as described, unchecked",
+        "google-mqm": "MQM of TED 2021 en-de: all system means and segment averages, but not the p-values",
+        "wmt22": "the cluster rule on WMT21 wikipedia bn-hi, hi-bn; the other steps follow the description",
+        "wmt24-esa": "ESA campaigns on WMT23 en-de with aggregate=mean and test=signed_rank (means, p, wins, chains), "
+        "but not the macro mean and Stouffer's method",
+        "wmt25": "no published figures; the recipe follows the description",
         "wmt26": (
-            "claims about pairs are the same as with SciPy's BCa interval with the same draws; the rest as described"
+            "claims about pairs are the same as with SciPy's BCa interval with the same draws; "
+            "the other steps follow the description"
         ),
-        "nllb-xsts": "as described, unchecked; language pairs are calibrated by the comparison `xsts`",
+        "nllb-xsts": "no published figures; the recipe follows the description; the comparison `xsts` calibrates "
+        "language pairs",
         "srp-paper": "a worked example of document permutation and explicit assignments of side-by-side MQM; "
         "the paper states no p-values",
         "recommended": "worked examples of document permutation, Holm and intervals; no publication uses all of it",

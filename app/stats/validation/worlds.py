@@ -158,7 +158,9 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
         world.name: world
         for world in (
             SimulatedWorld(
-                "clean", "30 documents of 10 segments, six raters; one rater judges all systems of a document", _THIRTY
+                "clean",
+                "30 documents of 10 segments, six raters; one rater judges the outputs of all systems for a document",
+                _THIRTY,
             ),
             SimulatedWorld("few_documents", "8 documents of 10 segments", make_equal_document_lengths(8)),
             SimulatedWorld(
@@ -204,7 +206,7 @@ WORLDS: Mapping[WorldName, SimulatedWorld] = MappingProxyType(
             ),
             SimulatedWorld(
                 "skewed",
-                "one system is 5 points worse on 5 % of its documents, but equal on average",
+                "one system is 5 points worse on 5 % of its documents, but equal to the others on average",
                 _THIRTY,
                 CATASTROPHES,
             ),
