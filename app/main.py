@@ -28,19 +28,19 @@ from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.recorder import AnswerRecorder
 from app.web import cors, hosts, problems
-from app.web.admission import PER_CONNECTION, AdmissionLayer
+from app.web.admission import PER_CONNECTION, AdmissionMiddleware
 from app.web.deps import ServiceOptions
 from app.web.fast import route as fast_routes
 from app.web.fast.rater_cache import RaterCache
-from app.web.head_requests import HeadRequestsLayer
-from app.web.hosts import AllowedHostsLayer
+from app.web.head_requests import HeadRequestsMiddleware
+from app.web.hosts import AllowedHostsMiddleware
 from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import ServiceMetrics
 from app.web.openapi.document import OpenApiDocument
-from app.web.organizations import OrganizationDirectory, OrganizationLayer
+from app.web.organizations import OrganizationDirectory, OrganizationMiddleware
 from app.web.rate_limits import UnauthenticatedLimits
-from app.web.request_log import RequestIdAndLogLayer
-from app.web.strangers import RecentlyValidCredentials, UnauthenticatedLimitsLayer
+from app.web.request_log import RequestIdAndLogMiddleware
+from app.web.strangers import RecentlyValidCredentials, UnauthenticatedLimitsMiddleware
 from app.web.traces import NO_TELEMETRY, start_tracing
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.include_router(ui.router)
     fast_routes.put_fast_routes_first(app)
     problems.install_problem_handlers(app, page=ui.render_problem_page)
-    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
+    app.add_middleware(AdmissionMiddleware, limit=PER_CONNECTION * database.size, page=ui.render_problem_page)
     cors.install_cors(app, options.cors_origins)
     app.openapi = OpenApiDocument(app)  # type: ignore[method-assign]  # the framework's way to replace the document
     metrics = app.state.metrics = ServiceMetrics()
@@ -85,8 +85,8 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
         database,
         AnswerableTaskCache(),
     )
-    layers = OrganizationLayer(HeadRequestsLayer(app.build_middleware_stack()))
-    app.middleware_stack = RequestIdAndLogLayer(_add_guards(layers, app), app.state.metrics)
+    layers = OrganizationMiddleware(HeadRequestsMiddleware(app.build_middleware_stack()))
+    app.middleware_stack = RequestIdAndLogMiddleware(_add_guards(layers, app), app.state.metrics)
     return app
 
 
@@ -104,8 +104,8 @@ def _add_guards(layers: ASGIApp, app: FastAPI) -> ASGIApp:
     options: ServiceOptions = app.state.options
     app.state.familiar = RecentlyValidCredentials()
     if options.strangers is not None:
-        layers = UnauthenticatedLimitsLayer(layers, options.strangers, app.state.familiar, ui.render_problem_page)
-    return layers if options.allowed_hosts is None else AllowedHostsLayer(layers, options.allowed_hosts)
+        layers = UnauthenticatedLimitsMiddleware(layers, options.strangers, app.state.familiar, ui.render_problem_page)
+    return layers if options.allowed_hosts is None else AllowedHostsMiddleware(layers, options.allowed_hosts)
 
 
 def create_app_from_environment() -> FastAPI:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from app.reports.kit.charts.rates import plot_promised_rates
+from app.reports.kit.charts.rates import plot_simulated_and_nominal_rates
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.worlds import WORLDS
 from benchmarks.calibration import MEASURED, OURS, Cell, shape
@@ -138,7 +138,7 @@ def picture(cells: Sequence[Cell]) -> bytes:
     drawn = [cell for cell in cells if cell.claim.startswith(PICTURED)]
     groups = {world: [_Rate.of(cell) for cell in drawn if cell.world == world] for world in WORLDS}
     notes = ["No system is better than another in these campaigns. A gate's candidate lies on the claim's boundary."]
-    return plot_promised_rates(
+    return plot_simulated_and_nominal_rates(
         "Measured size and coverage", {world.replace("_", " "): rows for world, rows in groups.items() if rows}, notes
     )
 

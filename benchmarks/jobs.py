@@ -229,7 +229,7 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
     plan = hot_data.judged(url, database, "posts", CLIENTS)
     cores = os.cpu_count() or 1
     for n in sorted(
-        {choose_computing_process_count(cores, beside=True), cores}
+        {choose_computing_process_count(cores, beside_server=True), cores}
     ):  # as `plumbline serve` has it, and as a worker alone
         running = [job for seed in range(10 * n, 10 * n + 3) if isinstance(job := ask(database, seed), JobView)]
         with worker(url, folder, n) as busy:

@@ -114,7 +114,7 @@ def against_plain(data: MultiplyRatedDocuments) -> None:
 
 def check_plain(data: MultiplyRatedDocuments, simulator: StabilitySimulator, studies: int = 10) -> None:
     """Assert that plain numpy gives the same means and claims for some studies with the same raters and signs."""
-    documents = simulator.documents_of_set(DOCUMENTS, 0)
+    documents = simulator.draw_document_set(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
     (piece,) = sample_document_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
     collected = gather_study_ratings(simulator.item_sums, documents, raters)
@@ -131,7 +131,7 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
     """Check that pure Python finds the same in every study; how much slower it is says little."""
     request = StabilityRequest((StudyDesign(),), documents=(DOCUMENTS,), studies=studies, per_set=studies, seed=1)
     simulator = StabilitySimulator(data, request.resolve(DOCUMENTS, SYSTEMS))
-    chunk, documents = simulator.chunks[0], simulator.documents_of_set(DOCUMENTS, 0)
+    chunk, documents = simulator.chunks[0], simulator.draw_document_set(DOCUMENTS, 0)
     raters = simulator._raters(chunk, 0, 0, documents, studies)
     (piece,) = sample_document_signs(np.random.default_rng(1), 1, PERMUTATIONS, DOCUMENTS)
     signs = piece.unpack(0)

@@ -190,7 +190,7 @@ def change_file(folder: str) -> Figures:
     n = len(file.labels.documents)
     documents = DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32))
     experiments = ScoreChangeExperimentsFromSums.from_sums(
-        RatingsFileWithScoreChanges(file.folder, file.frame), NAMED["recommended"], frozenset(), documents
+        RatingsFileWithScoreChanges(file.folder, file.metadata), NAMED["recommended"], frozenset(), documents
     )
     settled = time.process_time()
     changes, _ = experiments.list_changes_and_missing_groups(("lowest",))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
 from app.web.answers import ResponseModel
@@ -19,7 +19,7 @@ from app.web.pagination import Limit, Number, Page, make_page
 router = APIRouter(prefix="/v1/campaigns/{campaign}/back-translations", tags=["test sets"])
 
 LARGEST = 2**31 - 1
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 After = Number
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "Its raters write no texts, in another language, or the other campaign is closed."}

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, StringConstraints
 
 from app.api.documents import Label, Text
 from app.api.models.times import Time
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationSet, CalibrationTextPair, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1", tags=["test sets"])
 SetKey = Annotated[
     str,
     Path(alias="set", pattern=KEY_PATTERN, description="Key of the set.", examples=["xsts-v1"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 Version = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 REFUSED: dict[int | str, dict[str, Any]] = {
@@ -82,7 +82,7 @@ class CalibrationSetRow(ResponseModel):
 class CalibrationSetToAddIn(BodyModel):
     """The set to add."""
 
-    set: Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+    set: Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
 
 

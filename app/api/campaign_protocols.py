@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, JsonValue, StringConstraints
 from app.api.models.tasks import EXAMPLE as TASK
 from app.api.models.tasks import TaskOut
 from app.api.previews import TaskPreviewOut
-from app.api.protocols import JudgmentMeasureOut, Name, make_measure_out
+from app.api.protocols import JudgmentMeasureOut, Name, make_judgment_measure_out
 from app.api.tasks import FORMS, JudgmentFormOut
 from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
@@ -138,7 +138,7 @@ def preview_protocol(
 ) -> TaskPreviewOut:
     """Show it as `GET …/preview` does for the campaign's own protocol. Nothing is stored."""
     written = ProtocolNameAndOptions(body.protocol, body.options)
-    view, forms = make_task_preview(session, campaign, presentation=presentation, written=written)
+    view, forms = make_task_preview(session, campaign, presentation=presentation, other_protocol=written)
     return TaskPreviewOut(task=TaskOut.from_view(view), forms=[JudgmentFormOut.from_form(form) for form in forms])
 
 
@@ -159,6 +159,6 @@ def _make_protocol_out(shown: CampaignProtocol) -> CampaignProtocolOut:
             "protocol": shown.campaign.protocol,
             "options": dict(shown.campaign.options),
             "forms": [JudgmentFormOut.from_form(form) for form in shown.forms],
-            "measures": [make_measure_out(one) for one in shown.measures],
+            "measures": [make_judgment_measure_out(one) for one in shown.measures],
         }
     )

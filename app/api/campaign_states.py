@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
 from app.api.campaigns import EXAMPLE, CampaignOut, Key
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Caller
 from app.services.data import cloning
@@ -25,7 +25,7 @@ from app.web.ifmatch import quote_etag
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 
-Other = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Other = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 REFUSED: dict[int | str, dict[str, Any]] = {409: {"description": "The state of the campaign does not lead there."}}
 STEPPED: dict[int | str, dict[str, Any]] = {**example_response(200, EXAMPLE, "The current state."), **REFUSED}
 

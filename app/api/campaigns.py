@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.api.models.times import Time
 from app.domain.errors import Invalid, Place
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.idempotency import IdempotentResponse
 from app.services.campaigns import campaigns
@@ -28,7 +28,7 @@ from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, ma
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
 Basis = Literal["source", "reference", "both", "none"]
 

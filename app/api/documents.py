@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query, Response
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints
 
 from app.api.models.tasks import TextLayoutOut
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import DocumentInput, SegmentInput, TestSetPutResult
@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/documents", tags=["test sets
 DocumentKey = Annotated[
     str,
     Path(alias="document", pattern=KEY_PATTERN, description="Key of the document.", examples=["talk-1"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 DocumentKind = Literal["test", "tutorial", "attention"]
 OfKind = Annotated[

@@ -239,7 +239,7 @@ def answer_flag(
     session: SessionDep,
 ) -> FlagOut:
     """A new answer replaces the earlier one. The audit log records both."""
-    return _make_flag_out(flags.answer_flag(session, campaign, flag, said=body.answer, actor=caller.actor))
+    return _make_flag_out(flags.answer_flag(session, campaign, flag, answer=body.answer, actor=caller.actor))
 
 
 def _make_flag_out(view: FlagView) -> FlagOut:

@@ -19,7 +19,7 @@ from app.api.models.imports import (
     ImportReport,
 )
 from app.domain.errors import Invalid, Place
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.formats.base import InputFile
 from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Caller
@@ -41,7 +41,7 @@ ImportId = Annotated[
 FileName = Annotated[
     str,
     Path(pattern=KEY_PATTERN, description="Name of the file.", examples=["ratings.tsv.gz"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 DryRun = Annotated[bool, Query(description="Read and check everything, store nothing.")]
 SkipBadLines = Annotated[bool, Query(description="Skip lines that cannot be read, and list them.")]

@@ -38,7 +38,7 @@ async def get_ingest_report(
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):
-        read = partial(ingest_reports.parse_ingest_report_as_current, database, campaign, outcome.body)
+        read = partial(ingest_reports.parse_report_with_current_version, database, campaign, outcome.body)
         return IngestReportOut.model_validate(await to_thread.run_sync(read))
     return IngestReportOut.model_validate(outcome)
 

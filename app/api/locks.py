@@ -71,7 +71,7 @@ class AnalysisLockHistoryOut(BaseModel):
     entries: list[AnalysisLockEntryOut]
 
 
-def make_lock_history_out(chain: AnalysisLockChain) -> AnalysisLockHistoryOut:
+def make_analysis_lock_history_out(chain: AnalysisLockChain) -> AnalysisLockHistoryOut:
     """Return the lock in the form that everybody can read."""
     entries = [
         AnalysisLockEntryOut(
@@ -152,7 +152,7 @@ def create_analysis_lock(
         chain = locks.set_or_amend_analysis_lock(
             session, campaign, AnalysisLockRequest(**body.model_dump()), actor=caller.actor
         )
-        return created_response(make_lock_history_out(chain), location=f"/v1/campaigns/{campaign}/lock")
+        return created_response(make_analysis_lock_history_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
     return once(session, caller, make)
 
@@ -165,9 +165,9 @@ def get_analysis_lock(caller: Viewer, campaign: CampaignKey, session: SessionDep
     """
     lock = locks.get_analysis_lock(session, campaign)
     if caller.has_rights_of("manager"):
-        return make_lock_history_out(lock)
+        return make_analysis_lock_history_out(lock)
     return AnalysisLockHistoryOut.model_validate(
         hide_rater_and_task_keys(
-            make_lock_history_out(locks.redact_raters_in_analysis_lock(session, lock)).model_dump()
+            make_analysis_lock_history_out(locks.redact_raters_in_analysis_lock(session, lock)).model_dump()
         )
     )

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import AfterValidator, Field, StringConstraints
 
 from app.api.models.media import CONTENT, MEDIA, MediaOut
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.media import library
 from app.web.access import Manager, Viewer
 from app.web.bodies import BodyModel, UploadDep, declare_json_body
@@ -22,9 +22,9 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/media", tags=["media"])
 MediaName = Annotated[
     str,
     Path(alias="media", pattern=KEY_PATTERN, description="Name of the file.", examples=["talk-1.wav"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
-Name = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Name = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "There are other media of this name."},
     422: {"description": "The file is of no type that is taken, too large, cut, or two things at once."},

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path
 from pydantic import AfterValidator, Field, StringConstraints
 
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
 from app.web.answers import ResponseModel
@@ -18,11 +18,11 @@ from app.web.pagination import Page
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/metrics", tags=["test sets"])
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 MetricName = Annotated[
     str,
     Path(pattern=KEY_PATTERN, description="Name of the metric.", examples=["comet-22"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 MOST_SYSTEMS, MOST_OUTPUTS = 2_000, 500_000
 

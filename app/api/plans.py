@@ -224,7 +224,7 @@ def plan_response(request: Request, report: StoredReport) -> Response:
     """Return a plan that a job has compiled, as JSON only, in the form of a plan, with its ETag."""
     return conditional_response(
         request,
-        lambda: make_plan_out(plan_jobs.parse_stored_plan_preview(report.body)).model_dump_json().encode(),
+        lambda: make_plan_out(plan_jobs.parse_plan_job_preview(report.body)).model_dump_json().encode(),
         JSON,
         report.etag,
     )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter
 from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import reannotation
 from app.web.access import UnboundManager
 from app.web.answers import ResponseModel
@@ -17,7 +17,7 @@ from app.web.examples import example_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/prefills", tags=["test sets"])
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 REFUSED: dict[int | str, dict[str, Any]] = {
     409: {"description": "The protocol does not support prefilled errors, or the campaign is open."}
 }

@@ -39,12 +39,12 @@ def get_progress(
     Viewers see no raters; coordinators see their team, and no systems. Beyond two million judgments, a worker counts;
     until it has done so once, the response is 503.
     """
-    sight, counts = ProgressVisibility.for_caller(caller), request.app.state.counts
+    visibility, counts = ProgressVisibility.for_caller(caller), request.app.state.counts
     with request_missing_counts(database), database.transaction(snapshot=True) as session:
-        seen = progress.load_progress_fingerprint(session, campaign, sight)
+        seen = progress.load_progress_fingerprint(session, campaign, visibility)
         return conditional_response(
             request,
-            lambda: progress.make_campaign_progress(session, seen, sight, counts).model_dump_json().encode(),
+            lambda: progress.make_campaign_progress(session, seen, visibility, counts).model_dump_json().encode(),
             "application/json",
             seen.tag,
         )

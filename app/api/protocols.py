@@ -124,7 +124,7 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
         widgets=[make_widget_out(widget) for widget in protocol.form],
         rubric=[RubricLine(value=value, meaning=meaning) for value, meaning in protocol.rubric],
         examples=[_example(example) for example in protocol.examples],
-        measures=[make_measure_out(measure) for measure in protocol.list_judgment_measures(usual)],
+        measures=[make_judgment_measure_out(measure) for measure in protocol.list_judgment_measures(usual)],
         bases=[*protocol.bases],
         document_widgets=[make_widget_out(widget) for widget in protocol.document_form],
         screen_widgets=[make_widget_out(widget) for widget in protocols.screen_preference_widgets(protocol)],
@@ -148,7 +148,7 @@ def _example(example: WorkedExample[Any]) -> WorkedExampleOut:
     )
 
 
-def make_measure_out(measure: JudgmentMeasure) -> JudgmentMeasureOut:
+def make_judgment_measure_out(measure: JudgmentMeasure) -> JudgmentMeasureOut:
     """Return a measure in the form of the interface."""
     return JudgmentMeasureOut(
         name=measure.name,

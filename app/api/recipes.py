@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from app.api.models.recipe import RecipeIn
 from app.api.models.times import Time
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.domain.recipe import NAMED
 from app.reports.inputs.named_recipes import NamedRecipe
 from app.reports.kit.redact import hide_rater_and_task_keys
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
 RecipeName = Annotated[
     str,
     Path(alias="recipe", pattern=KEY_PATTERN, description="Name of the recipe.", examples=["by-segment"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 Revision = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 

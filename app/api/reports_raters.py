@@ -78,7 +78,7 @@ async def get_rater_quality(
     if not caller.has_rights_of("manager"):
         report = await _compute_report(request, campaign, quality.REPORT, asked, database, prefer)
         if isinstance(report, JobView):
-            return job_response(report, at=request.url.path)
+            return job_response(report, location=request.url.path)
         body = await to_thread.run_sync(quality_verdicts.encode_team_rater_verdicts, database, campaign, report, caller)
         return conditional_response(request, body, JSON, sha256(body).hexdigest()[:32])
     return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer)

@@ -42,8 +42,8 @@ async def stream_progress(
     A request that does not ask for `text/event-stream`, as `EventSource` does, gets a single event.
     """
     live: LiveStreams = request.app.state.live
-    sight = ProgressVisibility.for_caller(caller)
-    look = partial(_read_progress, database, request.app.state.counts, campaign, sight)
+    visibility = ProgressVisibility.for_caller(caller)
+    look = partial(_read_progress, database, request.app.state.counts, campaign, visibility)
     if choose_media_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
         first = await live.run_in_thread(partial(look, None))
         return Response(
@@ -51,30 +51,30 @@ async def stream_progress(
             media_type=MEDIA_TYPE,
             headers=HEADERS,
         )
-    await live.run_in_thread(partial(_read_snapshot, database, campaign, sight))
+    await live.run_in_thread(partial(_read_snapshot, database, campaign, visibility))
     return EventStreamResponse(
         live,
-        (pin_current_organization(), campaign, sight),
+        (pin_current_organization(), campaign, visibility),
         look,
         partial(may_still_receive_response, request, caller),
         request,
     )
 
 
-def _read_snapshot(database: Database, campaign: str, sight: ProgressVisibility) -> ProgressFingerprint:
+def _read_snapshot(database: Database, campaign: str, visibility: ProgressVisibility) -> ProgressFingerprint:
     """Read a snapshot. Raises NotFound before anything is sent."""
     with database.transaction() as session:
-        return progress.load_progress_fingerprint(session, campaign, sight)
+        return progress.load_progress_fingerprint(session, campaign, visibility)
 
 
 def _read_progress(
-    database: Database, counts: ProgressCountCache, campaign: str, sight: ProgressVisibility, known: str | None
+    database: Database, counts: ProgressCountCache, campaign: str, visibility: ProgressVisibility, known: str | None
 ) -> LiveSnapshot | None:
     """Return the progress, unless the client knows it already, which takes only a few look-ups to see."""
     with request_missing_counts(database), database.transaction(snapshot=True) as session:
-        seen = progress.load_progress_fingerprint(session, campaign, sight)
+        seen = progress.load_progress_fingerprint(session, campaign, visibility)
         if seen.tag == known:
             return None
         return LiveSnapshot(
-            seen.tag, progress.make_campaign_progress(session, seen, sight, counts).model_dump_json().encode()
+            seen.tag, progress.make_campaign_progress(session, seen, visibility, counts).model_dump_json().encode()
         )

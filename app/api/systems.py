@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
 from app.api.documents import REFUSED, STORED, DocumentKey, Label, Name, TestSetChangeOut, Text
 from app.api.models.tasks import TextLayoutOut
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.protocols.base import Span
 from app.services.data import test_set_views as views
 from app.services.data import test_sets
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/systems", tags=["test sets"]
 SystemKey = Annotated[
     str,
     Path(alias="system", pattern=KEY_PATTERN, description="Key of the system.", examples=["Online-W"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Response
 from pydantic import AfterValidator, Field, StringConstraints
 
 from app.api.models.times import Time
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
 from app.web.answers import ResponseModel, json_response
@@ -22,7 +22,7 @@ router = APIRouter(prefix="/v1/campaigns/{campaign}/teams", tags=["raters"])
 TeamKey = Annotated[
     str,
     Path(alias="team", pattern=KEY_PATTERN, description="Key of the team.", examples=["bonn"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 IN_USE: dict[int | str, dict[str, Any]] = {409: {"description": "The campaign is no draft, or the team is in use."}}
 

@@ -157,7 +157,7 @@ def create_webhook(
             campaign,
             url=body.url,
             kinds=body.events,
-            outward=options.webhook_addresses,
+            allowed=options.webhook_addresses,
             actor=caller.actor,
         )
         plain = {name: getattr(made.webhook, name) for name in PLAIN}

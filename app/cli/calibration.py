@@ -37,7 +37,7 @@ def choose_calibration_pairs(
     """Choose the pairs on which raters agreed most, the same number at each quality level."""
     with context.upgrade_and_open_database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
-            session, campaigns, per_stratum=per_stratum, fewest=fewest, apart=apart, reference=reference
+            session, campaigns, per_stratum=per_stratum, min_ratings=fewest, max_spread=apart, reference=reference
         )
         if put is not None and proposal.pairs:
             stored = calibration_sets.put_calibration_set(

@@ -36,7 +36,7 @@ def check_server_conformance(
     The worked examples of every protocol are posted and must score as stated.
     """
     token = Settings.load().token
-    checks = run_checks(RemoteServer(url, token.get_secret_value() if token else None), only=protocol)
+    checks = run_checks(RemoteServer(url, token.get_secret_value() if token else None), only_protocol=protocol)
     wrong = list_failed_checks(checks)
     if as_json:
         told = [asdict(check) for check in checks]

@@ -91,7 +91,7 @@ def run_demo(
                 links |= _picture_links(settings.public_url or format_socket_origin(listener), pictures, secret)
         if links:
             _say_where(console, links)
-            run_service(url, own, role, listener, answering=settings.workers)
+            run_service(url, own, role, listener, web_processes=settings.workers)
 
 
 def _load(database: Database) -> str:
@@ -144,7 +144,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
         ends = datetime.now(UTC) + HELPER_LASTS
         issued = tokens.issue_token(session, role="manager", name="conformance", expires_at=ends)
     try:
-        checks = run_checks(RemoteServer(origin, issued.secret), only=PROTOCOL)
+        checks = run_checks(RemoteServer(origin, issued.secret), only_protocol=PROTOCOL)
     finally:
         with database.transaction() as session:
             tokens.revoke_token(session, issued.token.prefix, by=None)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.locks import make_lock_history_out
+from app.api.locks import make_analysis_lock_history_out
 from app.cli.kit import context
 from app.cli.kit.outputs import Json, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
@@ -33,7 +33,9 @@ def print_analysis_lock(
         body = remote.fetch_body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
         with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
-            body = make_lock_history_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
+            body = (
+                make_analysis_lock_history_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
+            )
     if as_json:
         write_to_stdout([body])
         return

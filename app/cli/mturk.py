@@ -14,9 +14,9 @@ from app.cli.kit.crowd import (
     Yes,
     create_invitation_and_study,
     end_invitation,
+    fetch_completion_code_templates,
     is_campaign_open,
     list_unclaimed_invitation_ids,
-    load_completion_code_templates,
     require_server_for_participants,
     settle_study_submissions,
 )
@@ -56,8 +56,8 @@ def create_study(
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
     remote = require_server_for_participants(server)
-    load_completion_code_templates(remote, campaign)  # refuses an unknown campaign before it asks anybody
-    texts = HitDetails(title, description, keywords, minutes, reward, places, days, pay_after)
+    fetch_completion_code_templates(remote, campaign)  # refuses an unknown campaign before it asks anybody
+    details = HitDetails(title, description, keywords, minutes, reward, places, days, pay_after)
     total = f"{places * reward / 100:,.2f} dollars, and the fees of Mechanical Turk"
     if dry_run:
         typer.echo(f"It would be a HIT of {places} places for {days} days, {total}. Nothing was made.")
@@ -74,7 +74,7 @@ def create_study(
                 "The invitation is there. Plan the campaign now, because its plan counts the places, and open it."
             )
             _confirm_offer(remote, campaign, f"Offer {places} places to workers now, for {total}?")
-        return mturk.create_study(texts, link, invitation)
+        return mturk.create_study(details, link, invitation)
 
     study = create_invitation_and_study(remote, campaign, {"count": places, "platform": "mturk"}, offer)
     typer.echo(f"{study}\nWorkers can accept the HIT now.")

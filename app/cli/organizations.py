@@ -79,7 +79,7 @@ def move_organization_to_node(organization: Organization) -> None:
     """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
     with context.provide_owner_database_url() as url:
         with LockedMigrationConnection(url) as connection:
-            number = organization_list.find_organization(connection, organization).number
+            number = organization_list.load_organization(connection, organization).number
             if not distribution.has_citus(connection):
                 raise CitusMissing
         done = organization_schemas.place_organization_on_citus_node(url, number)

@@ -13,7 +13,7 @@ from app.cli.kit.crowd import (
     Tasks,
     Yes,
     create_invitation_and_study,
-    load_completion_code_templates,
+    fetch_completion_code_templates,
     require_server_for_participants,
     settle_study_submissions,
 )
@@ -47,20 +47,20 @@ def create_study(
     The campaign needs `settings.quality.code_pass` and `code_fail` without {code}: Prolific knows only fixed codes.
     """
     remote = require_server_for_participants(server)
-    verdicts = load_completion_code_templates(remote, campaign)
-    fixed = (verdicts.passed, verdicts.failed)
+    templates = fetch_completion_code_templates(remote, campaign)
+    fixed = (templates.passed, templates.failed)
     if None in fixed or any(CODE in str(code) for code in fixed):
         why = "Prolific knows fixed codes only; set code_pass and code_fail, both without {code}"
         raise Invalid("the campaign's completion codes do not fit", places=(Place(("settings", "quality"), why),))
-    texts = StudyDetails(name, description, minutes, reward, places)
-    codes = {"COMPLETED": str(verdicts.passed), "FAILED_ATTENTION_CHECK": str(verdicts.failed)}
+    details = StudyDetails(name, description, minutes, reward, places)
+    codes = {"COMPLETED": str(templates.passed), "FAILED_ATTENTION_CHECK": str(templates.failed)}
     if dry_run:
         typer.echo(f"It would be a study of {places} places, {minutes} minutes, {reward} each. Nothing was made.")
         return
     with _prolific() as prolific:
         wanted = {"count": places, "platform": "prolific", "completion_url": COMPLETION_URL}
         study = create_invitation_and_study(
-            remote, campaign, wanted, lambda link, _: prolific.create_study(texts, link, codes)
+            remote, campaign, wanted, lambda link, _: prolific.create_study(details, link, codes)
         )
     typer.echo(f"{study}\nThe study is a draft. Look at it on Prolific, and publish it there.")
 

@@ -97,11 +97,13 @@ def _options(kind: AnyKind) -> str:
     return " ".join(f"--{name.replace('_', '-')}" for name in kind.options.model_fields)
 
 
-def print_campaign_report(names: list[str], options: Options, how: ReportOutputOptions) -> None:
+def print_campaign_report(campaign_and_kind: list[str], options: Options, how: ReportOutputOptions) -> None:
     """Show a report on a campaign."""
-    if len(names) != 2:
+    if len(campaign_and_kind) != 2:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN", "KIND"), "both are needed"),))
-    campaign, name = names if names[1] in _list_kinds() or names[0] not in _list_kinds() else names[::-1]
+    campaign, name = campaign_and_kind
+    if campaign in _list_kinds() and name not in _list_kinds():
+        campaign, name = name, campaign
     if name == side_by_side.RECIPES:
         return side_by_side.print_recipe_comparison(
             campaign, _recipes(options), _version(how.as_of), how.shape, how.remote
@@ -118,14 +120,14 @@ def print_campaign_report(names: list[str], options: Options, how: ReportOutputO
     return _answer(ReportArguments(kind, (campaign,), options, how))
 
 
-def print_comparison_report(names: list[str], options: Options, how: ReportOutputOptions) -> None:
+def print_comparison_report(kind_and_campaigns: list[str], options: Options, how: ReportOutputOptions) -> None:
     """Compare campaigns."""
-    if len(names) < 3:
+    if len(kind_and_campaigns) < 3:
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
     _answer(
         ReportArguments(
-            report_requests.find_report_kind_by_name(names[0], "campaigns"),
-            tuple(dict.fromkeys(names[1:])),
+            report_requests.find_report_kind_by_name(kind_and_campaigns[0], "campaigns"),
+            tuple(dict.fromkeys(kind_and_campaigns[1:])),
             options,
             how,
         )

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from app.cli.serving.service import (
-    ensure_served_database,
     format_socket_origin,
     open_listening_socket,
     prepare_database_in_forked_process,
+    provide_database_url_and_server,
     run_service,
     start_web_process_early,
     stop_on_sigterm,
@@ -43,7 +43,7 @@ def serve(
         open_listening_socket(host or settings.host, settings.port if port is None else port) as server,
         _listening_for_pearmut(settings, host or settings.host) as pearmut,
         start_web_process_early(server) as web,  # takes longer than getting a database, new or old
-        ensure_served_database(settings) as (url, own),
+        provide_database_url_and_server(settings) as (url, own),
     ):
         origin = settings.public_url or format_socket_origin(server)
         role = prepare_database_in_forked_process(url, origin, settings.data_dir, upgrade=not no_migrate)
@@ -54,10 +54,10 @@ def serve(
             own,
             role,
             server,
-            answering=workers or settings.workers,
+            web_processes=workers or settings.workers,
             with_worker=not no_worker,
             pearmut=pearmut,
-            early=web,
+            early_web_process=web,
         )
 
 

@@ -90,7 +90,7 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: SimulatedRaterSettings) -> RehearsalTally:
+def run_rehearsal(managed: CampaignClient, model: RaterModel, settings: SimulatedRaterSettings) -> RehearsalTally:
     """Let the raters of a model judge on a server, and show a progress bar. Raises NoSimulatedRaterEnrolled."""
     there = sorted(model.raters.keys() & set(managed.list_active_raters()))
     if not there:
@@ -99,7 +99,7 @@ def run_rehearsal(managed: CampaignClient, model: RaterModel, pace: SimulatedRat
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
         judging = run_simulated_raters(
-            managed.remote.url, model, links, pace, judged=lambda n: progress.advance(bar, n)
+            managed.remote.url, model, links, settings, on_progress=lambda n: progress.advance(bar, n)
         )
         try:
             return asyncio.run(judging)

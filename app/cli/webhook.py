@@ -40,14 +40,14 @@ def add_webhook(
     unknown = sorted(set(event or ()) - set(EVENT_KINDS))
     if unknown:
         raise Invalid("the options are not valid", places=(Place(("--event",), f"there is no {unknown[0]}"),))
-    outward = AllowedWebhookAddresses.parse(Settings.load().webhook_allowed)
+    allowed = AllowedWebhookAddresses.parse(Settings.load().webhook_allowed)
     with context.upgrade_and_open_database() as database, database.transaction() as session:
         made = webhooks.create_webhook(
             session,
             campaign,
             url=url,
             kinds=cast("list[EventKind]", event or list(EVENT_KINDS)),
-            outward=outward,
+            allowed=allowed,
             actor=context.get_actor_name(),
         )
     typer.echo(f"{made.webhook.public_id}\n{made.secret}")

@@ -74,7 +74,7 @@ def run_worker(
     for name in THREADS:  # read when linear algebra is loaded, which happens only in computing processes
         os.environ.setdefault(name, "1")
     start_tracing(Settings.load().traces, "plumbline-worker")
-    with context.upgrade_and_open_database(watched=True, of_all=True) as database:
+    with context.upgrade_and_open_database(watched=True, all_organizations=True) as database:
         if once:
             run_for_each_organization(database, partial(clean_up_expired_data, database))
             delete_unused_media(database, make_media_policy(Settings.load()))
@@ -83,7 +83,9 @@ def run_worker(
         dask = Settings.load().dask_scheduler
         beside = supervisor is not None
         n = processes or (
-            count_dask_threads(dask) if dask else choose_computing_process_count(os.cpu_count() or 1, beside=beside)
+            count_dask_threads(dask)
+            if dask
+            else choose_computing_process_count(os.cpu_count() or 1, beside_server=beside)
         )
         alive_now = supervisor.send_heartbeat if supervisor else lambda: None
         loop.run_worker(
@@ -101,15 +103,15 @@ def run_worker(
     return None
 
 
-def choose_computing_process_count(cores: int, *, beside: bool) -> int:
+def choose_computing_process_count(cores: int, *, beside_server: bool) -> int:
     """Return the number of computing processes: one per core; beside a server, one core is left for raters' requests.
 
     Low priority alone is not enough: if all cores are busy, a process that waits for the disk also waits for its turn.
 
-    >>> [choose_computing_process_count(cores, beside=True) for cores in (1, 2, 4)]
+    >>> [choose_computing_process_count(cores, beside_server=True) for cores in (1, 2, 4)]
     [1, 1, 3]
     """
-    return max(1, cores - 1) if beside else cores
+    return max(1, cores - 1) if beside_server else cores
 
 
 def count_dask_threads(scheduler: str) -> int:

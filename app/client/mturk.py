@@ -32,7 +32,7 @@ class MTurkUnreachable(Unavailable):
     """Mechanical Turk cannot be reached."""
 
 
-class MTurkClientMissing(Invalid):
+class Boto3NotInstalled(Invalid):
     """Mechanical Turk needs boto3, which is not installed; install plumbline[mturk]."""
 
 
@@ -69,14 +69,14 @@ class MTurkClient:
         # Reads, and creations with a request token, are retried. A decision is not: the next run reads its result.
         self._client, self._deciding = (_make_client(url, tries) for tries in (4, 1))
 
-    def create_study(self, texts: HitDetails, link: str, invitation: str) -> str:
+    def create_study(self, details: HitDetails, link: str, invitation: str) -> str:
         """Create a HIT, which is offered at once; return its id. link: for the workers. invitation: that of the link.
 
         Raises MTurkRefusal, MTurkUnreachable; after the latter, the HIT may exist.
         """
         annotation = f"{ANNOTATION}{invitation}"
         try:
-            return self._create_hit(texts, link, invitation, annotation)
+            return self._create_hit(details, link, invitation, annotation)
         except MTurkRefusal as refused:
             if ALREADY_THERE not in refused.detail.lower():
                 raise
@@ -84,18 +84,18 @@ class MTurkClient:
         except MTurkUnreachable as error:
             raise MTurkUnreachable(f"{error.detail}; look there for the HIT before you create another") from error
 
-    def _create_hit(self, texts: HitDetails, link: str, invitation: str, annotation: str) -> str:
+    def _create_hit(self, details: HitDetails, link: str, invitation: str, annotation: str) -> str:
         with _own_errors():
             made = self._client.create_hit(
-                Title=texts.title,
-                Description=texts.description,
-                Keywords=texts.keywords,
-                Reward=f"{texts.reward // 100}.{texts.reward % 100:02}",
-                MaxAssignments=texts.places,
-                AssignmentDurationInSeconds=texts.minutes * 60,
-                LifetimeInSeconds=texts.days * 86_400,
-                AutoApprovalDelayInSeconds=texts.pay_after_days * 86_400,
-                Question=make_hit_question_xml(texts.title, texts.description, link, self._submit_url),
+                Title=details.title,
+                Description=details.description,
+                Keywords=details.keywords,
+                Reward=f"{details.reward // 100}.{details.reward % 100:02}",
+                MaxAssignments=details.places,
+                AssignmentDurationInSeconds=details.minutes * 60,
+                LifetimeInSeconds=details.days * 86_400,
+                AutoApprovalDelayInSeconds=details.pay_after_days * 86_400,
+                Question=make_hit_question_xml(details.title, details.description, link, self._submit_url),
                 RequesterAnnotation=annotation,
                 UniqueRequestToken=invitation,
             )
@@ -161,7 +161,7 @@ def _make_client(url: str, tries: int) -> Any:
         import boto3
         from botocore.config import Config
     except ImportError:
-        raise MTurkClientMissing from None
+        raise Boto3NotInstalled from None
     config = Config(
         connect_timeout=TIMEOUT, read_timeout=TIMEOUT, retries={"total_max_attempts": tries, "mode": "standard"}
     )

@@ -68,7 +68,7 @@ class ProlificClient:
     def __exit__(self, *_: object) -> None:
         self._http.close()
 
-    def create_study(self, texts: StudyDetails, url: str, codes: Mapping[str, str]) -> str:
+    def create_study(self, details: StudyDetails, url: str, codes: Mapping[str, str]) -> str:
         """Create an unpublished study; return its id. url: for the participants. codes: by their types.
 
         The study's own id is added to its address afterwards, because Prolific chooses the id.
@@ -76,17 +76,17 @@ class ProlificClient:
         Raises ProlificRefusal, ProlificUnreachable.
         """
         body = {
-            "name": texts.name,
-            "description": texts.description,
+            "name": details.name,
+            "description": details.description,
             "external_study_url": url,
             "prolific_id_option": "url_parameters",
             "completion_codes": [
                 {"code": code, "code_type": kind, "actor": "participant", "actions": [{"action": "MANUALLY_REVIEW"}]}
                 for kind, code in codes.items()
             ],
-            "total_available_places": texts.places,
-            "estimated_completion_time": texts.minutes,
-            "reward": texts.reward,
+            "total_available_places": details.places,
+            "estimated_completion_time": details.minutes,
+            "reward": details.reward,
         }
         study = str(self._change("POST", "studies/", body)["id"])
         self._change("PATCH", _study(study), {"external_study_url": add_study_to_link(url, study)})

@@ -96,19 +96,19 @@ class RemoteServer:
         body: Mapping[str, object] | None = None,
         *,
         accept: str = "application/json",
-        creates: str | None = None,
+        idempotency_key: str | None = None,
     ) -> httpx.Response:
         """Return an answer, 200 or 202, without waiting for a report that takes long; 201 if something is created.
 
-        creates: the Idempotency-Key that makes sure that it is created only once.
+        idempotency_key: makes sure that it is created only once.
 
         Raises ServerRefusal, ServerUnreachable.
         """
         headers = {"Accept": accept, "Prefer": "wait=0"}
-        if creates:
-            headers["Idempotency-Key"] = creates
+        if idempotency_key:
+            headers["Idempotency-Key"] = idempotency_key
         answer = self._send(method, path, headers, params=query, json=body)
-        if answer.status_code not in ((200, 201, 202) if creates else (200, 202)):
+        if answer.status_code not in ((200, 201, 202) if idempotency_key else (200, 202)):
             raise _refusal(answer)
         return answer
 

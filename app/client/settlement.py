@@ -146,7 +146,7 @@ class SubmissionDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class CollectedCompletionCodes:
+class IssuedCompletionCodes:
     """The completion codes of the participants of one study.
 
     codes: of each participant's tasks. checks: how many of these belong to attention checks, which do not count as
@@ -162,8 +162,8 @@ class CollectedCompletionCodes:
 
 def decide_submissions(
     submissions: Iterable[StudySubmission],
-    handed_in: CollectedCompletionCodes,
-    verdicts: CompletionCodeTemplates,
+    handed_in: IssuedCompletionCodes,
+    templates: CompletionCodeTemplates,
     *,
     tasks: int = 1,
 ) -> list[SubmissionDecision]:
@@ -177,7 +177,7 @@ def decide_submissions(
     for submission in known:
         if not submission.awaits:
             continue
-        action, reason = _decide(submission, handed_in, verdicts, tasks)
+        action, reason = _decide(submission, handed_in, templates, tasks)
         if action == "approve" and submission.participant in paid:
             action, reason = "leave", "another submission of this participant is paid"
         if action == "approve":
@@ -187,7 +187,7 @@ def decide_submissions(
 
 
 def _decide(
-    submission: StudySubmission, handed_in: CollectedCompletionCodes, verdicts: CompletionCodeTemplates, tasks: int
+    submission: StudySubmission, handed_in: IssuedCompletionCodes, templates: CompletionCodeTemplates, tasks: int
 ) -> tuple[Action, str]:
     codes = handed_in.codes.get(submission.participant, ())
     n = len(codes) - handed_in.checks.get(submission.participant, 0)
@@ -197,7 +197,7 @@ def _decide(
         return "leave", "no task of this participant is handed in"
     if submission.code is not None and _as_typed(submission.code) not in map(_as_typed, codes):
         return "leave", "the code that was entered is not one of this participant's"
-    by_verdict = {verdicts.find_verdict(code) for code in codes}
+    by_verdict = {templates.find_verdict(code) for code in codes}
     if by_verdict == {"pass"} and n < tasks:
         return "leave", f"{n} handed in, of {tasks} that are to be paid together"
     if by_verdict == {"pass"}:

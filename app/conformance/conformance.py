@@ -90,15 +90,15 @@ class ConformanceRun:
                 managed.change_state("close")
 
 
-def run_checks(remote: RemoteServer, *, only: str | None = None) -> list[CheckResult]:
-    """Run every check, in order. only: limits the examples to one protocol.
+def run_checks(remote: RemoteServer, *, only_protocol: str | None = None) -> list[CheckResult]:
+    """Run every check, in order. only_protocol: limits the examples to one protocol.
 
     Raises ServerRefusal, ServerUnreachable if the checks cannot start.
     """
     with httpx.Client(base_url=remote.url, timeout=PATIENCE) as client:
         bench = ConformanceRun(remote, client)
         listed = json.loads(remote.fetch_body("/v1/protocols", accept="application/json"))["items"]
-        protocols = [one for one in listed if only in (None, one["name"])]
+        protocols = [one for one in listed if only_protocol in (None, one["name"])]
         try:
             checks = [check for protocol in protocols for check in _examples(bench, protocol)]
             fit = [one for one in protocols if _sits(one)] or [one for one in listed if _sits(one)]

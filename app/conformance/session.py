@@ -40,21 +40,24 @@ class TaskCheckContext:
         shown = self.front.get_task(self.task)
         return [segment["judgment"] for item in shown["items"] for segment in item["segments"]]
 
-    def list_asked_segments(self) -> list[tuple[int, int]]:
+    def list_segments_to_judge(self) -> list[tuple[int, int]]:
         """Return item and segment of every judgment that the task asks for."""
         return [(item["item"], segment["segment"]) for item in self.task["items"] for segment in item["segments"]]
 
 
 def run_rater_session_checks(
-    managed: CampaignClient, fronts: Sequence[SimulatedFrontEnd], first: object, second: object
+    managed: CampaignClient, fronts: Sequence[SimulatedFrontEnd], payload: object, other_payload: object
 ) -> Iterator[CheckResult]:
-    """Check every rule, in the order of a session. fronts: of two raters; the first of them gets a task."""
+    """Check every rule, in the order of a session. fronts: of two raters; the first of them gets a task.
+
+    payload, other_payload: two different ones, if the protocol has two that fit the text.
+    """
     front, stranger = fronts
     task = front.lease_task()
     yield CheckResult("a lease gives a task", ok=task is not None)
     if task is None:
         return
-    at = TaskCheckContext(managed, front, stranger, task, first, second)
+    at = TaskCheckContext(managed, front, stranger, task, payload, other_payload)
     for rule in (
         _check_lease,
         _check_heartbeat,
@@ -91,7 +94,9 @@ def _check_lease(at: TaskCheckContext) -> Iterator[CheckResult]:
     blind = not any(word in content for word in (*PLANTED, '"role"', '"system"'))
     yield CheckResult("the task names no system, no document and no role", blind)
     missing = [(one["item"], one["segment"]) for one in at.task["missing"]]
-    yield CheckResult("`missing` names every address, and no other", missing == at.list_asked_segments(), str(missing))
+    yield CheckResult(
+        "`missing` names every address, and no other", missing == at.list_segments_to_judge(), str(missing)
+    )
 
 
 def _check_heartbeat(at: TaskCheckContext) -> Iterator[CheckResult]:
@@ -110,7 +115,7 @@ def _check_heartbeat(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_refusals(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_segments()[0]
+    item, segment = at.list_segments_to_judge()[0]
     yield _check_status(
         "an unknown protocol is 422",
         at.front.send_judgment(at.task, item, segment, {"protocol": "none~such"}),
@@ -126,7 +131,7 @@ def _check_refusals(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_strangers(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_segments()[0]
+    item, segment = at.list_segments_to_judge()[0]
     yield _check_status("another rater's task is 404", at.stranger.send_request("GET", at.task_path), UNKNOWN)
     yield _check_status(
         "judging in another rater's task is 404", at.stranger.send_judgment(at.task, item, segment, at.one), UNKNOWN
@@ -140,7 +145,7 @@ def _check_strangers(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_batches(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_segments()[-1]
+    item, segment = at.list_segments_to_judge()[-1]
     good = {"item": item, "segment": segment, "payload": at.one, "if_match": 0}
     bad = at.front.send_request("POST", f"{at.task_path}/judgments", [good, {**good, "segment": 9999}])
     yield _check_status("many at once with one bad address are refused", bad, MALFORMED)
@@ -158,7 +163,7 @@ def _check_batches(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_judging(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_segments()[0]
+    item, segment = at.list_segments_to_judge()[0]
     first = at.front.send_judgment(at.task, item, segment, at.one, 0)
     yield _check_status('an answer with `If-Match: "0"` is stored', first, OK)
     yield CheckResult("it is revision 1, and `ETag` says so", _revision(first, 1), first.text[:200])
@@ -179,7 +184,7 @@ def _check_judging(at: TaskCheckContext) -> Iterator[CheckResult]:
 def _check_replay(at: TaskCheckContext) -> Iterator[CheckResult]:
     if at.other == at.one:
         return
-    item, segment = at.list_asked_segments()[0]
+    item, segment = at.list_segments_to_judge()[0]
     late = at.front.send_judgment(at.task, item, segment, at.one, 0)
     yield CheckResult(
         "a late replay of the first answer is told 200 with that answer", late.status_code == OK, late.text[:200]
@@ -200,7 +205,7 @@ def _check_missing(at: TaskCheckContext) -> Iterator[CheckResult]:
     early = at.front.hand_in_task(at.task)
     yield _check_status("handing in too early is 409", early, CONFLICT)
     answers = at.fetch_shown_answers()
-    left = [place for place, answer in zip(at.list_asked_segments(), answers, strict=True) if answer is None]
+    left = [place for place, answer in zip(at.list_segments_to_judge(), answers, strict=True) if answer is None]
     named = [one["loc"] for one in early.json().get("errors", [])]
     wanted = [["items", item, "segments", segment] for item, segment in left]
     yield CheckResult("and names every missing judgment", bool(left) and named == wanted, f"{named}")
@@ -209,7 +214,7 @@ def _check_missing(at: TaskCheckContext) -> Iterator[CheckResult]:
 
 
 def _check_hand_in(at: TaskCheckContext) -> Iterator[CheckResult]:
-    item, segment = at.list_asked_segments()[0]
+    item, segment = at.list_segments_to_judge()[0]
     done = at.front.hand_in_task(at.task)
     yield _check_status("handing in is taken once nothing is missing", done, OK)
     again = at.front.hand_in_task(at.task)

@@ -28,12 +28,12 @@ class AddedDocumentSquares:
     cells: Mapping[Cell, LatinSquareCellRater]
     unmet: tuple[UnmetRequest, ...]
 
-    def find_editor(self, stretch: int, system: str) -> LatinSquareCellRater | None:
+    def find_post_editor(self, stretch: int, system: str) -> LatinSquareCellRater | None:
         """Return who edits an output; None if nobody does or no new square covers it."""
         return self.cells.get((stretch, system))
 
 
-def assign_added_documents(
+def make_added_document_squares(
     rngs: Callable[[int], np.random.Generator],
     grouped: GroupedOutputs,
     test_set: TestSet,

@@ -64,7 +64,7 @@ def _permute_rows(rng: np.random.Generator, rows: int, n: int) -> Codes:
     return np.asarray(rng.permuted(numbers, axis=1, out=numbers), dtype=np.int64)
 
 
-def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = None) -> None:
+def check_pool_sizes(layout: AllocationInput, bucket_names: tuple[str, ...] | None = None) -> None:
     """Check that every bucket has at least as many people as its groups need.
 
     Raises Invalid naming the bucket.
@@ -72,7 +72,7 @@ def check_pool_sizes(layout: AllocationInput, names: tuple[str, ...] | None = No
     most = np.zeros(len(layout.pools), dtype=np.int64)
     np.maximum.at(most, layout.buckets_of_groups, layout.ratings)
     for bucket in np.flatnonzero(most > layout.n_raters_by_bucket).tolist():
-        name = names[bucket] if names else str(bucket + 1)
+        name = bucket_names[bucket] if bucket_names else str(bucket + 1)
         why = f"bucket {name} has {len(layout.pools[bucket])} raters (people), and its items need {most[bucket]} each"
         raise Invalid(why, places=(Place(("ratings_per_item",), why),))
 

@@ -125,7 +125,7 @@ class DocumentChoice:
 class Design:
     """A resolved design, including the options that a structure determines.
 
-    has_segment_items: items are single segments. max_regular_share: the part of a task's limit for regular items,
+    has_segment_items: items are single segments. max_regular_item_share: the part of a task's limit for regular items,
     before control documents fill the rest (SR+DC); 1 in other structures. seed None: the caller must supply one.
     """
 
@@ -153,6 +153,6 @@ class Design:
         return self.structure in {"sr_dc", "alternate_2018", "latin_square"}
 
     @property
-    def max_regular_share(self) -> float:
+    def max_regular_item_share(self) -> float:
         """The share of a task's segments that regular items may fill (Knowles 2021, §2: 70 of 100 in SR+DC)."""
         return 0.7 if self.structure == "sr_plus_dc" else 1.0

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def group_systems_by_text(marks: Mapping[str, tuple[str, ...] | None], *, share: bool) -> list[tuple[str, ...]]:
+def group_systems_by_text(fingerprints: Mapping[str, tuple[str, ...] | None], *, share: bool) -> list[tuple[str, ...]]:
     """Group systems by identical texts on one stretch, in the order of the first of each group.
 
     Parameters
     ----------
-    marks : for each system the marks of its texts, None if it has no output. share : whether to group at all.
+    fingerprints : for each system those of its texts, None if it has no output. share : whether to group at all.
 
     Examples
     --------
@@ -18,9 +18,9 @@ def group_systems_by_text(marks: Mapping[str, tuple[str, ...] | None], *, share:
     [('a', 'c'), ('b',)]
     """
     if not share:
-        return [(name,) for name, mark in marks.items() if mark is not None]
+        return [(name,) for name, texts in fingerprints.items() if texts is not None]
     classes: dict[tuple[str, ...], list[str]] = {}
-    for name, mark in marks.items():
-        if mark is not None:
-            classes.setdefault(mark, []).append(name)
+    for name, texts in fingerprints.items():
+        if texts is not None:
+            classes.setdefault(texts, []).append(name)
     return [tuple(names) for names in classes.values()]

@@ -109,12 +109,12 @@ class JsonObjectReader:
             self.note_fault(name, "names a key twice")
         return tuple(value)
 
-    def read_object_within(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
+    def read_nested_object(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
         """Read a nested object; the default if it is missing or null."""
         value = self._get(name)
         return default if value is None else self._read_nested(value, (name,), inner)
 
-    def read_any_shape(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
+    def read_value_of_any_shape(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
         """Read a value with several possible shapes; the default if it is missing or null."""
         value = self._get(name)
         return default if value is None else inner(value, lambda msg: self.note_fault(name, msg))

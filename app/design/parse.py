@@ -62,19 +62,19 @@ def _design(at: JsonObjectReader) -> Design:
     design = Design(
         grouping=_grouping(at, structure),
         structure=structure,
-        balance=at.read_any_shape("balance", _balance, BalanceRule()),
+        balance=at.read_value_of_any_shape("balance", _balance, BalanceRule()),
         unit=at.read_choice("unit", get_args(Unit), "items"),
         even_out=at.read_flag("even_out", default=False),
         ratings_per_item=ratings,
         overlap=_overlap(at, structure, ratings),
-        buckets=at.read_object_within("buckets", _buckets, BucketRules()),
+        buckets=at.read_nested_object("buckets", _buckets, BucketRules()),
         systems=at.read_optional_distinct_texts("systems"),
-        documents=at.read_any_shape("documents", _documents, DocumentChoice()),
-        task=at.read_object_within("task", lambda inner: _task(inner, structure), _task_of(structure)),
+        documents=at.read_value_of_any_shape("documents", _documents, DocumentChoice()),
+        task=at.read_nested_object("task", lambda inner: _task(inner, structure), _task_of(structure)),
         arms=at.read_list("arms", _arm),
         cross=at.read_choice("cross", ("groups", "raters"), "groups"),
-        controls=at.read_object_within("controls", lambda inner: _controls(inner, structure), _controls_of(structure)),
-        calibration=at.read_object_within("calibration", _calibration, None),
+        controls=at.read_nested_object("controls", lambda inner: _controls(inner, structure), _controls_of(structure)),
+        calibration=at.read_nested_object("calibration", _calibration, None),
         share_duplicates=at.read_flag("share_duplicates", default=structure != "latin_square"),
         seed=at.read_optional_whole_number("seed", least=0, most=LARGEST_SEED),
     )
@@ -106,7 +106,7 @@ def _balance(value: object, wrong: Callable[[str], None]) -> BalanceRule:
 def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overlap | None:
     """Return the overlap: if items are judged once, a share is judged twice, unless it is null."""
     default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has_field("overlap") else None
-    return at.read_object_within(
+    return at.read_nested_object(
         "overlap",
         lambda inner: Overlap(
             inner.read_share("share", 0.15),
@@ -194,9 +194,9 @@ def _controls(at: JsonObjectReader, structure: Structure) -> ControlRules:
             if at.has_field(name):
                 at.note_fault(name, "mix gives this rate")
         return ControlRules(bad, repeat=repeat, reference=reference)
-    reference = at.read_object_within("reference", _reference_rate, 0.0)
-    bad, method = at.read_object_within("bad_reference", _bad_reference, (0.0, ControlRules().method))
-    repeat, distance = at.read_object_within("repeat", _repeat, (0.0, ControlRules().min_distance))
+    reference = at.read_nested_object("reference", _reference_rate, 0.0)
+    bad, method = at.read_nested_object("bad_reference", _bad_reference, (0.0, ControlRules().method))
+    repeat, distance = at.read_nested_object("repeat", _repeat, (0.0, ControlRules().min_distance))
     if bad + repeat + reference > 0.5:
         at.note_fault(None, "the rates together must not be above 0.5")
     if structure == "alternate_2018" and repeat + reference > 0:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from app.design.added_latin_squares import AddedDocumentSquares, assign_added_documents
+from app.design.added_latin_squares import AddedDocumentSquares, make_added_document_squares
 from app.design.assemble import assemble_tasks
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
@@ -232,7 +232,7 @@ def _squares(
         return AddedDocumentSquares({}, ())
     before = set(plan.systems) & set(systems)
     edited = [set[str]().union(*(state.entries[group.number] for group in groups)) for groups in state.units.values()]
-    squares = assign_added_documents(
+    squares = make_added_document_squares(
         lambda bucket: draw.rng("latin", bucket),
         grouped,
         test_set,
@@ -271,7 +271,7 @@ def _open_work(
         systems_of = grouped.entries[pack[0]].systems
         names = [(key, stretch.first, stretch.last, name) for name in (systems_of if state.single(plan) else ("",))]
         groups = next((old[name] for name in names if name in old), [])
-        square = squares.find_editor(grouped.segment_range_index_of_group(of), systems_of[0])
+        square = squares.find_post_editor(grouped.segment_range_index_of_group(of), systems_of[0])
         ratings = [(square.nth, ())] if square else _ratings(plan, state, groups, key, systems_of)
         if ratings and names[0] not in units:
             units[names[0]] = groups[0].unit if groups else next(fresh)

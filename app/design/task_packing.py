@@ -58,7 +58,7 @@ class TaskCapacity:
     def for_rater(cls, design: Design, pieces: Sequence[ItemToPlace] = ()) -> TaskCapacity:
         """Return the capacity of a design's tasks for a rater who has these items."""
         spare = sorted((piece for piece in pieces if piece.role == "rating"), key=_length)[:_SPARE]
-        return cls(design.task, design.controls, design.max_regular_share, tuple(spare))
+        return cls(design.task, design.controls, design.max_regular_item_share, tuple(spare))
 
     def is_within_limits(self, size: WorkSize, share: float = 1.0) -> bool:
         """Whether a size is within the limits, or within a share of them."""

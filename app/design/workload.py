@@ -34,7 +34,7 @@ def assign_raters_to_groups(
     grouped: GroupedOutputs,
     layout: AllocationInput,
     raters: Sequence[Rater],
-    names: Sequence[str],
+    bucket_names: Sequence[str],
 ) -> GroupAllocation:
     """Assign raters to every group.
 
@@ -43,7 +43,7 @@ def assign_raters_to_groups(
     Invalid
         A bucket has too few people, an entropy is out of reach, or the capacities do not suffice.
     """
-    check_pool_sizes(layout, tuple(names))
+    check_pool_sizes(layout, tuple(bucket_names))
     if design.balance.kind == "entropy" and design.balance.entropy is not None:
         dealt = assign_groups_for_target_entropy(rng, layout, design.balance.entropy)[0]
         return GroupAllocation(dealt, _given_loads(layout, dealt))

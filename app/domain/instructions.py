@@ -36,18 +36,18 @@ class _TextParser(HTMLParser):
             self.parts.append(data)
 
 
-def extract_instruction_text(written: str | None) -> str | None:
-    """Return the text of instructions without tags; None if nothing is left.
+def extract_instruction_text(html: str | None) -> str | None:
+    """Return the text of instructions in HTML, without tags; None if nothing is left.
 
     >>> extract_instruction_text("<p>Be <b>formal</b>.</p><ul><li>No &lt;tags&gt;</li></ul><script>alert(1)</script>")
     'Be formal.\\n• No <tags>'
     >>> extract_instruction_text("a < b and no mark") , extract_instruction_text("<br>")
     ('a < b and no mark', None)
     """
-    if written is None:
+    if html is None:
         return None
     parser = _TextParser()
-    parser.feed(written[: 4 * LONGEST])
+    parser.feed(html[: 4 * LONGEST])
     parser.close()
     lines = [" ".join(line.split()) for line in "".join(parser.parts).splitlines()]
     return "\n".join(line for line in lines if line)[:LONGEST] or None

@@ -20,7 +20,7 @@ def is_key(name: str) -> bool:
     return _KEY.fullmatch(name) is not None and name not in _FOLDED
 
 
-def check_addressable(name: str) -> str:
+def reject_dot_segment(name: str) -> str:
     """Return the name if it can be part of an address. Raises ValueError for `.` and `..`.
 
     This is for names that match KEY_PATTERN, which stays as published and cannot exclude these.

@@ -98,10 +98,10 @@ def apply_query_options_to_recipe(base: Recipe, options: Mapping[str, Sequence[s
     return _check_combinations(_name_after_changes(base, _replace_choices(base, values)), "query", values)
 
 
-def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NAMED) -> Recipe:
+def parse_recipe_json(body: Mapping[str, object], named_recipes: Mapping[str, Recipe] = NAMED) -> Recipe:
     """Parse a recipe strictly from plain JSON values; missing choices come from the named recipe, or `recommended`.
 
-    own: the recipes that a name can refer to.
+    named_recipes: those that a name can refer to.
 
     `parse_recipe_json(recipe.as_json())` is `recipe`. A `hash` may be given with the choices and must then match them.
 
@@ -123,10 +123,10 @@ def parse_recipe_json(body: Mapping[str, object], own: Mapping[str, Recipe] = NA
         wrong.append(Place(("body", "name"), "must be 1 to 128 of A–Z a–z 0–9 . _ ~ : @ + -"))
     if wrong:
         raise _invalid(wrong)
-    base = own.get(str(called), NAMED["recommended"])
+    base = named_recipes.get(str(called), NAMED["recommended"])
     _imply(base, values)
     recipe = _replace_choices(base, values)
-    recipe = _name_after_changes(base, recipe) if called in own else replace(recipe, name=str(called))
+    recipe = _name_after_changes(base, recipe) if called in named_recipes else replace(recipe, name=str(called))
     if body.get("hash", recipe.hash) != recipe.hash:
         raise _invalid([Place(("body", "hash"), f"is not the hash of these choices, which is {recipe.hash}")])
     return _check_combinations(recipe, "body", values)

@@ -217,7 +217,7 @@ def _set_kernel_weight(weight: int, nice: bytes) -> None:
 
 
 def run_computing_child(
-    line: Connection,
+    connection: Connection,
     url: str,
     role: str | None,
     name: str,
@@ -237,7 +237,7 @@ def run_computing_child(
     computer = QueueEntryComputer(database, name)
     while True:
         try:
-            task, job_id, n, trace = line.recv()
+            task, job_id, n, trace = connection.recv()
             continue_trace(trace)
         except (EOFError, ConnectionError):
             return
@@ -246,7 +246,7 @@ def run_computing_child(
             passing = ""
         except (Unavailable, StorageFull) as error:
             passing = error.title()
-        line.send(passing)
+        connection.send(passing)
 
 
 def _end_with_parent() -> None:

@@ -51,10 +51,10 @@ class ChunkInterrupted(Exception):
         self.ending = ending
 
 
-def unpack_chunk_function(theirs: str, packed: bytes) -> Chunk:
+def unpack_chunk_function(sender_version: str, packed: bytes) -> Chunk:
     """On the cluster: return the function that computes chunks, with its data. Raises WorkerVersionMismatch."""
-    if theirs != version("plumbline"):
-        raise WorkerVersionMismatch(f"plumbline {version('plumbline')} on the cluster, {theirs} here")
+    if sender_version != version("plumbline"):
+        raise WorkerVersionMismatch(f"plumbline {version('plumbline')} on the cluster, {sender_version} here")
     chunk: Chunk = pickle.loads(packed)  # noqa: S301  (from our own worker: who may speak to a cluster may run code there)
     return chunk
 

@@ -20,7 +20,7 @@ from app.services.webhooks import delivery
 from app.services.webhooks.addresses import AllowedWebhookAddresses, parse_ip_address
 from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
 from app.storage.db import Database
-from app.storage.organizations import organization_of_row, use_organization
+from app.storage.organizations import organization_of_row_id, use_organization
 
 LOOK_EVERY = 1.0  # seconds between checks for due events
 AT_ONCE = 16
@@ -36,8 +36,8 @@ class AddressRefused(httpcore.ConnectError):
 class PublicAddressBackend(httpcore.AsyncNetworkBackend):
     """Connects to addresses that it has looked up and checked itself, so that a name cannot change in between."""
 
-    def __init__(self, outward: AllowedWebhookAddresses) -> None:
-        self._outward = outward
+    def __init__(self, allowed: AllowedWebhookAddresses) -> None:
+        self._allowed = allowed
         self._plain = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -56,7 +56,7 @@ class PublicAddressBackend(httpcore.AsyncNetworkBackend):
         addresses = list(dict.fromkeys(str(info[4][0]) for info in known))
         for text in addresses:
             address = parse_ip_address(text.partition("%")[0])
-            if address is None or not self._outward.is_allowed(host, address):
+            if address is None or not self._allowed.is_allowed(host, address):
                 raise AddressRefused("the host's address is not public")
         failed: Exception = httpcore.ConnectError("the host has no address")
         for text in addresses:
@@ -74,8 +74,8 @@ class PublicAddressBackend(httpcore.AsyncNetworkBackend):
 class WebhookSender:
     """Sends due events until told to stop. Several workers may do so: one webhook belongs to one worker at a time."""
 
-    def __init__(self, database: Database, *, stop: threading.Event, outward: AllowedWebhookAddresses) -> None:
-        self._database, self._stop, self._outward = database, stop, outward
+    def __init__(self, database: Database, *, stop: threading.Event, allowed: AllowedWebhookAddresses) -> None:
+        self._database, self._stop, self._allowed = database, stop, allowed
         self._turn = asyncio.Lock()
         self._first = 0
 
@@ -88,7 +88,7 @@ class WebhookSender:
             ssl_context=httpx.create_ssl_context(),
             max_connections=AT_ONCE,
             keepalive_expiry=5.0,
-            network_backend=PublicAddressBackend(self._outward),
+            network_backend=PublicAddressBackend(self._allowed),
         )
         running: set[asyncio.Task[None]] = set()
         async with pool:
@@ -96,7 +96,7 @@ class WebhookSender:
                 free = AT_ONCE - len(running)
                 due = await self._claim(free) if free else []
                 for webhook in due:
-                    with use_organization(organization_of_row(webhook)):  # the task then also works for it
+                    with use_organization(organization_of_row_id(webhook)):  # the task then also works for it
                         running.add(asyncio.create_task(self._send_all(pool, webhook)))
                 await asyncio.wait([asyncio.create_task(asyncio.sleep(LOOK_EVERY)), *running], timeout=LOOK_EVERY)
                 running = {task for task in running if not task.done()}

@@ -36,8 +36,8 @@ from app.storage import jobs_queue, reports
 from app.storage.db import Database, OrganizationGone
 from app.storage.free_memory import MemoryTooSmall
 from app.storage.jobs_queue import QueueEntry
-from app.storage.organizations import organization_of_row, use_organization
-from app.storage.ratings_files.engine import LargeExtraNeeded
+from app.storage.organizations import organization_of_row_id, use_organization
+from app.storage.ratings_files.engine import DuckdbNotInstalled
 from app.web.metrics import JOB_SECONDS
 
 ChunkComputer = Callable[[int, Chunk, int], bytes]
@@ -47,7 +47,7 @@ MOST_HELD = 2  # jobs whose data a process holds
 BATCH = 16  # results read at a time
 PASSING = frozenset({"unavailable", "storage_full"})  # kinds of errors that may not recur at a later attempt
 
-MAY_FIT_LATER = (RandomDrawFailed, LargeExtraNeeded, MemoryTooSmall)
+MAY_FIT_LATER = (RandomDrawFailed, DuckdbNotInstalled, MemoryTooSmall)
 """Refusals that may not recur: another seed is drawn, the extra gets installed, or there is more memory."""
 
 
@@ -80,7 +80,7 @@ def compute_chunk_locally(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: 
 
 def can_compute_without_database(database: Database, job_id: int) -> bool:
     """Tell whether a job's chunks need no database: those of reports on the kit, whose data are read beforehand."""
-    with use_organization(organization_of_row(job_id)), database.transaction() as session:
+    with use_organization(organization_of_row_id(job_id)), database.transaction() as session:
         row = stored.lock_job(session, job_id)
     return row is not None and row.kind not in OWN
 
@@ -133,7 +133,7 @@ class QueueEntryComputer:
 
         Raises Unavailable or StorageFull if a later attempt may succeed, and errors of `compute` other than AppError.
         """
-        with use_organization(organization_of_row(job_id)), suppress(OrganizationGone):
+        with use_organization(organization_of_row_id(job_id)), suppress(OrganizationGone):
             self._do(task, job_id, n, compute)
 
     def _do(self, task: str, job_id: int, n: int | None, compute: ChunkComputer) -> None:

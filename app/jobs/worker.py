@@ -64,7 +64,7 @@ def run_worker(
     """
     worker = Worker(database, processes=processes, stop=stop, yielding=yielding, dask_scheduler=dask_scheduler)
     computing = threading.Thread(target=worker.run, name="jobs")
-    sender = WebhookSender(database, stop=stop, outward=webhook_addresses)
+    sender = WebhookSender(database, stop=stop, allowed=webhook_addresses)
     sending = threading.Thread(target=sender.run, name="webhooks")
     computing.start()
     sending.start()

@@ -70,7 +70,7 @@ def _next_without_lease(
     """Return what comes next, or the user if a lease is needed for it."""
     user = _user(request, state, body, session)
     progress = pages.load_user_progress(session, user)
-    place = pages.find_place_needing_no_lease(user, progress)
+    place = pages.find_next_place_without_lease(user, progress)
     if place is None and pages.has_document_to_judge(user, progress):
         return user
     return _respond(state, user, progress, session, place)

@@ -21,13 +21,13 @@ from app.services.tasks.addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
 from app.storage.recorder.recorder import AnswerRecorder
-from app.web.admission import PER_CONNECTION, AdmissionLayer
+from app.web.admission import PER_CONNECTION, AdmissionMiddleware
 from app.web.deps import ServiceOptions
-from app.web.hosts import AllowedHostsLayer
+from app.web.hosts import AllowedHostsMiddleware
 from app.web.metrics import ServiceMetrics
-from app.web.organizations import OrganizationDirectory, OrganizationLayer
+from app.web.organizations import OrganizationDirectory, OrganizationMiddleware
 from app.web.rate_limits import FailedSignIns, UnauthenticatedLimits
-from app.web.request_log import RequestIdAndLogLayer
+from app.web.request_log import RequestIdAndLogMiddleware
 from app.web.traces import NO_TELEMETRY
 
 LARGEST = 16 << 20  # bytes of a body: a page sends the document back, and every mouse movement
@@ -60,13 +60,13 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
     app.include_router(assets.router)
     _add_pages(app, files)
     install_error_handlers(app)
-    app.add_middleware(AdmissionLayer, limit=PER_CONNECTION * database.size, page=_no_page)
+    app.add_middleware(AdmissionMiddleware, limit=PER_CONNECTION * database.size, page=_no_page)
     app.state.metrics = ServiceMetrics()
     app.state.organizations = OrganizationDirectory(database)
-    layers: ASGIApp = OrganizationLayer(app.build_middleware_stack())
+    layers: ASGIApp = OrganizationMiddleware(app.build_middleware_stack())
     if options.allowed_hosts is not None:
-        layers = AllowedHostsLayer(layers, options.allowed_hosts)
-    app.middleware_stack = RequestIdAndLogLayer(layers, app.state.metrics)
+        layers = AllowedHostsMiddleware(layers, options.allowed_hosts)
+    app.middleware_stack = RequestIdAndLogMiddleware(layers, app.state.metrics)
     return app
 
 

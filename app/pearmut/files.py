@@ -31,20 +31,20 @@ class PearmutPackageFiles:
     instructions: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-def find_pearmut_package_files(named: Path | None) -> PearmutPackageFiles:
-    """Find the files in a named folder (Pearmut's `static`, or the package), else in the installed package.
+def find_pearmut_package_files(chosen_folder: Path | None) -> PearmutPackageFiles:
+    """Find the files in the chosen folder (Pearmut's `static`, or the package), else in the installed package.
 
-    Pearmut itself is never imported. Raises PearmutFilesNotFound if the named folder has none.
+    Pearmut itself is never imported. Raises PearmutFilesNotFound if the chosen folder has none.
     """
-    if named is not None:
-        places = [named, named / "static", named / "pearmut" / "static"]
+    if chosen_folder is not None:
+        places = [chosen_folder, chosen_folder / "static", chosen_folder / "pearmut" / "static"]
     else:
         spec = find_spec("pearmut")
         places = [Path(spec.origin).parent / "static"] if spec is not None and spec.origin else []
     folder = next((place for place in places if (place / PAGE).is_file()), None)
     if folder is None:
-        if named is not None:
-            raise PearmutFilesNotFound(str(named))
+        if chosen_folder is not None:
+            raise PearmutFilesNotFound(str(chosen_folder))
         return PearmutPackageFiles()
     return PearmutPackageFiles(folder, _read_instructions(folder.parent / "constants.py"))
 

@@ -14,7 +14,7 @@ from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignsIn, 
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
-from app.services.access.organization_marks import find_credential_organization
+from app.services.access.organization_marks import parse_organization_number
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.campaign_file import parse_campaign_file
@@ -141,24 +141,24 @@ Tokens = Annotated[list[str] | None, Query(alias="token", max_length=100)]
 
 
 @router.get("/download-annotations")
-async def download_annotations(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
+async def download_annotations(request: Request, names: CampaignNames, campaign_tokens: Tokens = None) -> Response:
     """The log of each campaign."""
-    return await _download(request, names, given, "annotations.json", dashboard.list_log_lines, dict)
+    return await _download(request, names, campaign_tokens, "annotations.json", dashboard.list_log_lines, dict)
 
 
 @router.get("/download-progress")
-async def download_progress(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
+async def download_progress(request: Request, names: CampaignNames, campaign_tokens: Tokens = None) -> Response:
     """What Pearmut keeps of its users, by campaign."""
-    return await _download(request, names, given, "progress.json", dashboard.make_progress_file, dict)
+    return await _download(request, names, campaign_tokens, "progress.json", dashboard.make_progress_file_content, dict)
 
 
 @router.get("/download-campaigns")
-async def download_campaigns(request: Request, names: CampaignNames, given: Tokens = None) -> Response:
+async def download_campaigns(request: Request, names: CampaignNames, campaign_tokens: Tokens = None) -> Response:
     """Each campaign as it was loaded."""
     return await _download(
         request,
         names,
-        given,
+        campaign_tokens,
         "campaigns.json",
         dashboard.make_campaign_file_content,
         lambda pairs: [one for _, one in pairs],
@@ -168,16 +168,16 @@ async def download_campaigns(request: Request, names: CampaignNames, given: Toke
 async def _download(
     request: Request,
     names: list[str],
-    given: list[str] | None,
+    campaign_tokens: list[str] | None,
     file: str,
     make: Callable[[Session, PearmutCampaign], object],
     put: Callable[[list[tuple[str, object]]], object],
 ) -> Response:
     """Return a file of several campaigns, with a token for each; one token may be valid for all."""
-    state, secrets = PearmutState.of_request(request), given or []
+    state, secrets = PearmutState.of_request(request), campaign_tokens or []
     if len(secrets) not in (1, len(names)):
         raise Invalid("Mismatched campaign_id and token count")
-    if len({find_credential_organization(secret) for secret in secrets}) > 1:
+    if len({parse_organization_number(secret) for secret in secrets}) > 1:
         raise PearmutTokenWrong
     await to_thread.run_sync(use_organization_of_credential, request, secrets[0])
 

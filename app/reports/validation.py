@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.rates import plot_promised_rates
+from app.reports.kit.charts.rates import plot_simulated_and_nominal_rates
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.stats.selection import select_rows_by_recipe
@@ -272,7 +272,7 @@ def _chart(result: RecipeValidationView) -> bytes:
     """Draw every rate with its bounds, beside the nominal rate."""
     notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
-    return plot_promised_rates(title, _by_world(result), notes)
+    return plot_simulated_and_nominal_rates(title, _by_world(result), notes)
 
 
 EXAMPLE: dict[str, Any] = {

@@ -41,17 +41,17 @@ class AnswerContext:
     stray_marks: float = 0.0
     lower_is_better: frozenset[str] = frozenset()
 
-    def opinion_in_field_direction(self, name: str) -> float:
-        """Return the opinion, from 0 to 1, in the direction of a field or criterion."""
+    def flip_opinion_if_lower_better(self, name: str) -> float:
+        """Return the opinion, from 0 to 1; reversed for a field or criterion for which lower values are better."""
         value = self.opinion.value / 100.0
         return 1.0 - value if name in self.lower_is_better else value
 
 
-def fill_in_form(protocol: str, form: RaterForm, sheet: AnswerContext) -> dict[str, object]:
+def fill_in_form(protocol: str, form: RaterForm, context: AnswerContext) -> dict[str, object]:
     """Return the payload, with an answer to every question of the form."""
     payload: dict[str, object] = {"protocol": protocol}
     for widget in form.widgets:
-        for field, value in _field_value(widget, sheet).items():
+        for field, value in _field_value(widget, context).items():
             before = payload.get(field)  # several widgets may fill in parts of one field
             both = isinstance(before, dict) and isinstance(value, dict)
             payload[field] = {**before, **value} if both else value  # type: ignore[dict-item]  # both are dicts
@@ -76,14 +76,14 @@ def _field_value(widget: Widget, sheet: AnswerContext) -> Mapping[str, object]:
         case SliderWidget():
             return {
                 widget.field: _on_scale(
-                    sheet.opinion_in_field_direction(widget.field), widget.minimum, widget.maximum, widget.step
+                    sheet.flip_opinion_if_lower_better(widget.field), widget.minimum, widget.maximum, widget.step
                 )
             }
         case ChoiceWidget():
             points = [value for value, _ in sorted(widget.points)]
             return {
                 widget.field: points[
-                    min(int(sheet.opinion_in_field_direction(widget.field) * len(points)), len(points) - 1)
+                    min(int(sheet.flip_opinion_if_lower_better(widget.field) * len(points)), len(points) - 1)
                 ]
             }
         case CriteriaWidget():
@@ -121,7 +121,7 @@ def _on_scale(value: float, minimum: float, maximum: float, step: float | None) 
 def _criterion(scale: CriterionScale, sheet: AnswerContext) -> float:
     """Return the value of a criterion: mostly the opinion, with a small deviation of its own."""
     own = 0.1 * (sheet.draws.uniform(*sheet.opinion.key, scale.name) - 0.5)
-    value = min(max(sheet.opinion_in_field_direction(scale.name) + own, 0.0), 1.0)
+    value = min(max(sheet.flip_opinion_if_lower_better(scale.name) + own, 0.0), 1.0)
     if scale.points:
         values = sorted(point for point, _ in scale.points)
         return values[min(int(value * len(values)), len(values) - 1)]

@@ -117,7 +117,7 @@ class _Session:
 
 
 def generate_session_actions(
-    mind: SimulatedRater, task: SeenTask, forms: CampaignRaterForms, *, page: str
+    rater: SimulatedRater, task: SeenTask, forms: CampaignRaterForms, *, page: str
 ) -> SessionActs:
     """Yield what a rater sends while they go through a task; send the revision of each answer back in.
 
@@ -125,7 +125,7 @@ def generate_session_actions(
     set aside, and are asked for again, are judged again. page: a name that no other session has. Ends with HandIn, or
     with AbandonTask if the rater stops in the middle.
     """
-    session = _Session(mind, task, forms, page, LONG_AGO + mind.judged * 60_000)
+    session = _Session(rater, task, forms, page, LONG_AGO + rater.judged * 60_000)
     session.note("open")
     for item in task.items:
         if (yield from _item(session, item)):

@@ -43,7 +43,7 @@ class CampaignForSimulation:
 
 
 def make_rater_model_template(
-    about: CampaignForSimulation,
+    campaign: CampaignForSimulation,
     outputs: Iterable[OutputForSimulation],
     raters: Iterable[str],
     *,
@@ -65,10 +65,10 @@ def make_rater_model_template(
     drawn = {key: round(MEAN_QUALITY + spread * draws.normal("system", key), 2) for key in systems}
     return RaterModel(
         seed=seed,
-        campaign=about.campaign,
-        protocol=about.protocol,
-        options=about.options,
-        basis=about.basis,  # type: ignore[arg-type]  # checked by the model
+        campaign=campaign.campaign,
+        protocol=campaign.protocol,
+        options=campaign.options,
+        basis=campaign.basis,  # type: ignore[arg-type]  # checked by the model
         components=variances,
         systems={key: float(true_quality.get(key, drawn[key])) for key in systems},
         raters={key: _draw_traits(draws, variances, key) for key in people},

@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from app.domain.errors import AppError, Conflict, Invalid
 from app.storage.db import translate_database_errors
 from app.storage.embedded.binaries import find_client_program_folder
-from app.storage.embedded.folders import sync_folder
+from app.storage.embedded.folders import fsync_folder
 
 CHUNK = 1 << 20
 _TRAILER = "\nplumbline-backup 1 {length:020d} {digest}\n"
@@ -80,7 +80,7 @@ def backup_database(url: str, file: Path, *, bin_dir: Path | None = None, overwr
         _publish(scratch, file, overwrite=overwrite)
     finally:
         scratch.unlink(missing_ok=True)
-    sync_folder(file.absolute().parent)
+    fsync_folder(file.absolute().parent)
 
 
 def _publish(scratch: Path, file: Path, *, overwrite: bool) -> None:

@@ -24,7 +24,7 @@ _SET = text("SELECT " + ", ".join(f"set_config('{name}', :{name}, true)" for nam
 
 
 @contextmanager
-def plan_for_full_scans(session: Session) -> Iterator[None]:
+def disable_nested_loops(session: Session) -> Iterator[None]:
     """Plan the statements in this block for reading whole campaigns; later statements are planned as before.
 
     A statement is planned when it is executed, so the rows of a streamed result may be read outside of the block. Do
@@ -41,5 +41,5 @@ def execute_full_scan(
     session: Session, query: str, keys: Mapping[str, object], *, batch: int | None = None
 ) -> sa.Result[*tuple[Any, ...]]:
     """Execute a statement that reads a whole campaign. batch: rows per fetch, if the result is streamed."""
-    with plan_for_full_scans(session):
+    with disable_nested_loops(session):
         return session.execute(text(query), keys, execution_options={"yield_per": batch} if batch else {})

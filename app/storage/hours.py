@@ -18,7 +18,7 @@ from app.domain.errors import NotFound
 from app.stats.timing.active_time import ActivityLog, ScreenWordCounts
 from app.storage.attention import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
-from app.storage.full_scans import plan_for_full_scans
+from app.storage.full_scans import disable_nested_loops
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.packed_columns import make_packed_columns_select, unpack_column, unpack_microseconds
 from app.storage.tables import hour_adjustments
@@ -93,7 +93,7 @@ _BY_CHARACTERS = "(length(coalesce({text}, '')) + 1) / 2"
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceDelimitedSides:
+class SpaceDelimitedLanguages:
     """Whether spaces separate words in the source and target languages; if not, two characters count as a word."""
 
     source: bool
@@ -113,7 +113,7 @@ class CampaignActivityLog:
 def load_recorded_activity(
     session: Session,
     campaign_id: int,
-    spacing: SpaceDelimitedSides,
+    spacing: SpaceDelimitedLanguages,
     raters: Sequence[int] | None = None,
     until: datetime | None = None,
 ) -> CampaignActivityLog:
@@ -129,7 +129,7 @@ def load_recorded_activity(
     activity = make_packed_columns_select(
         "activity", _COLUMNS, _ACTIVITY.format(conditions=join_optional_conditions(_ACTIVITY_BY, keys))
     )
-    with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with disable_nested_loops(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         columns = cursor.execute(f"SELECT * FROM {activity}", keys).fetchone() or {}
     read = {name: unpack_column(columns.get(f"activity_{name}"), kind) for name, kind in _COLUMNS.items()}
     rater_ids, rater = np.unique(read["rater_id"], return_inverse=True)
@@ -152,7 +152,7 @@ def load_recorded_activity(
 
 
 def _screens(
-    session: Session, keys: Mapping[str, Any], spacing: SpaceDelimitedSides, tasks: Mapping[int, int]
+    session: Session, keys: Mapping[str, Any], spacing: SpaceDelimitedLanguages, tasks: Mapping[int, int]
 ) -> ScreenWordCounts:
     def counted(spaced: bool, name: str) -> str:
         return (_BY_SPACES if spaced else _BY_CHARACTERS).format(text=name)
@@ -165,7 +165,7 @@ def _screens(
         attention_role=ROLE,
         conditions=join_optional_conditions({"raters": _ACTIVITY_BY["raters"]}, keys),
     )
-    with plan_for_full_scans(session):
+    with disable_nested_loops(session):
         rows = cast("list[Shown]", driver_connection(session).execute(query, keys).fetchall())
     read: dict[tuple[int, int], tuple[int, int]] = {}  # by screen: most words of a source, and words of all outputs
     for task, _, screen, _, sources, outputs in rows:
@@ -205,7 +205,7 @@ def find_data_version_time(session: Session, campaign_id: int, version: int) -> 
 
 def locate_judgments_in_tasks(session: Session, campaign_id: int) -> dict[str, npt.NDArray[np.int64]]:
     """Return the place of each judgment: judgment_id, rater_id, task_id, item, segment (0: the whole item)."""
-    with plan_for_full_scans(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
+    with disable_nested_loops(session), driver_connection(session).cursor(binary=True, row_factory=dict_row) as cursor:
         packed_row = cursor.execute(PLACES, {"campaign": campaign_id}).fetchone() or {}
     read = {name: unpack_column(packed_row.get(f"places_{name}"), kind) for name, kind in _PLACE_COLUMNS.items()}
     return {name: values.astype(np.int64) for name, values in read.items()}

@@ -116,7 +116,7 @@ def load_stalled_entries(session: Session, seconds: float) -> Sequence[StalledQu
     return [StalledQueueEntry(*row) for row in session.execute(sa.text(query), {"seconds": seconds})]
 
 
-def increment_entry_ending_count(session: Session, queue_id: int, what: Ended) -> int:
+def increment_entry_failure_count(session: Session, queue_id: int, what: Ended) -> int:
     """Count on an entry that it ended this way once more; return the count, or 0 if the entry is gone.
 
     Each way of ending has its own count. Retries by the queue after a loss of the database count for neither.

@@ -98,7 +98,7 @@ def list_nondefault_organizations(
     return [OrganizationRecord(*row) for row in rows]
 
 
-def find_organization(connection: sa.Connection | Session, key: str) -> OrganizationRecord:
+def load_organization(connection: sa.Connection | Session, key: str) -> OrganizationRecord:
     """Return the organization with a key, open or not. Raises OrganizationNotFound."""
     for record in list_nondefault_organizations(connection, only_open=False):
         if record.key == key:
@@ -117,7 +117,7 @@ def insert_organization(connection: sa.Connection, key: str, name: str) -> Organ
         if isinstance(error.orig, psycopg.errors.SequenceGeneratorLimitExceeded):
             raise TooManyOrganizations(f"{MOST} have been made") from error
         raise
-    return find_organization(connection, key)
+    return load_organization(connection, key)
 
 
 def set_organization_state(connection: sa.Connection, number: int, state: str) -> None:

@@ -49,7 +49,7 @@ def add_organization(
     with LockedMigrationConnection(url) as connection:
         organization_list.set_organization_state(connection, record.number, "open")
         connection.commit()
-        return organization_list.find_organization(connection, key)
+        return organization_list.load_organization(connection, key)
 
 
 def place_organization_on_citus_node(url: str, number: int) -> bool:
@@ -68,7 +68,7 @@ def remove_organization(url: str, key: str, *, patience: float | None = None) ->
     Raises OrganizationNotFound, and DatabaseBusy if another transaction still reads its tables.
     """
     with LockedMigrationConnection(url) as connection:
-        number = organization_list.find_organization(connection, key).number
+        number = organization_list.load_organization(connection, key).number
         organization_list.set_organization_state(connection, number, "removing")
         connection.commit()
         time.sleep(KNOWN_FOR if patience is None else patience)

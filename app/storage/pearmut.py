@@ -70,7 +70,7 @@ def load_pearmut_users(session: Session, campaign_id: int) -> Sequence[Row]:
     return session.execute(_users(campaign_id).order_by(pearmut_users.c.position)).all()
 
 
-def find_user_by_name(session: Session, campaign_id: int, user_id: str) -> Row | None:
+def find_user_by_pearmut_id(session: Session, campaign_id: int, user_id: str) -> Row | None:
     """Return the user with this name in Pearmut."""
     return session.execute(_users(campaign_id).where(pearmut_users.c.user_id == user_id)).one_or_none()
 

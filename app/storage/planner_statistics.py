@@ -18,7 +18,7 @@ MANY: Final = 5_000
 _REFRESH = "SELECT {0}() WHERE NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"
 
 
-def refresh_planner_statistics(session: Session) -> None:
+def refresh_query_planner_statistics(session: Session) -> None:
     """Refresh the statistics of the large tables, including the rows of this transaction.
 
     Tables whose statistics another transaction refreshes are skipped, because it locks them until it ends. With Citus,
@@ -27,6 +27,6 @@ def refresh_planner_statistics(session: Session) -> None:
     session.execute(text(_REFRESH.format("refresh_statistics")))
 
 
-def refresh_planner_statistics_of_tasks(session: Session) -> None:
+def refresh_query_planner_task_statistics(session: Session) -> None:
     """Refresh only the statistics of tasks and of what plans store with them, in the same way."""
     session.execute(text(_REFRESH.format("refresh_task_statistics")))

@@ -79,7 +79,7 @@ SELECT version, report -> 'balance' ->> 'normalized_entropy' AS normalized_entro
 WHERE campaign_id = :campaign ORDER BY version DESC LIMIT 1"""
 
 
-def load_progress_inputs(session: Session, key: str) -> Row:
+def load_progress_fingerprint_parts(session: Session, key: str) -> Row:
     """Return everything that determines the progress of a campaign. Raises CampaignNotFound."""
     row = session.execute(text(_GLANCE), {"key": key}).one_or_none()
     if row is None:
@@ -99,12 +99,12 @@ def load_leased_tasks(session: Session, campaign_id: int) -> list[Row]:
     return list(session.execute(text(_TASKS.format(tasks="tasks t", states="= 'leased'")), {"campaign": campaign_id}))
 
 
-def load_imported_task_sizes(session: Session, campaign_id: int, *, characters: int | None) -> list[Row]:
+def load_imported_task_sizes(session: Session, campaign_id: int, *, characters_per_word: int | None) -> list[Row]:
     """Return the numbers of segments and of source words for each task that was imported with its answers.
 
-    characters: the number of characters that count as a word in a language without spaces; None if it has spaces.
+    characters_per_word: how many characters count as a word in a language without spaces; None if it has spaces.
     """
-    keys = {"campaign": campaign_id, "spaced": characters is None, "characters": characters or 1}
+    keys = {"campaign": campaign_id, "spaced": characters_per_word is None, "characters": characters_per_word or 1}
     return list(execute_full_scan(session, _IMPORTED, keys))
 
 

@@ -20,9 +20,9 @@ _HOLDS = """
 SELECT EXISTS (SELECT FROM tasks WHERE campaign_id = :campaign AND rater_id = :rater AND state = 'leased')"""
 
 
-def find_checks_already_acted_on(session: Session, campaign_id: int, rater: str, then: str) -> set[str]:
+def find_checks_already_acted_on(session: Session, campaign_id: int, rater: str, action: str) -> set[str]:
     """Return the checks for which the audit log already has an action about a rater."""
-    keys = {"campaign": campaign_id, "action": ACTION, "rater": rater, "then": then}
+    keys = {"campaign": campaign_id, "action": ACTION, "rater": rater, "then": action}
     return set(session.execute(text(_DONE), keys).scalars())
 
 
@@ -37,6 +37,6 @@ def assign_task_completion_code(session: Session, campaign_id: int, public_id: s
     return None if settled is None else str(settled)
 
 
-def has_task_in_hand(session: Session, campaign_id: int, rater_id: int) -> bool:
+def has_leased_task(session: Session, campaign_id: int, rater_id: int) -> bool:
     """Tell whether a rater has a task in hand."""
     return bool(session.execute(text(_HOLDS), {"campaign": campaign_id, "rater": rater_id}).scalar())

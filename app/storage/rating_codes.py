@@ -66,17 +66,17 @@ class CampaignLabels:
 
 
 def make_ratings_from_joined_columns(
-    columns: dict[str, npt.NDArray[Any]], names: CampaignLabels, frame: RatingsMetadata
+    columns: dict[str, npt.NDArray[Any]], labels: CampaignLabels, metadata: RatingsMetadata
 ) -> RatingsWithJudgmentIds:
     """Make ratings from joined columns, in canonical order.
 
     columns: by name, the codes `system`, `document` and `task`; the ids `judgment_id`, `segment_id` (−1 for a whole
     item) and `rater_id`; the number `judgment`; and `at_us`, `score`, `n_errors`, `role`, `accepted`.
     """
-    segments = SegmentCodes(names)
+    segments = SegmentCodes(labels)
     columns["segment"] = segments.find_codes(columns["segment_id"])
-    columns["rater"] = names.raters.codes(columns["rater_id"])
-    order = _order_of_addresses(columns, names)
+    columns["rater"] = labels.raters.codes(columns["rater_id"])
+    order = _order_of_addresses(columns, labels)
     if order is None:
         columns["nth"] = _number_repeats(columns)
     else:
@@ -88,18 +88,18 @@ def make_ratings_from_joined_columns(
         judgment=_by_first_appearance(columns["judgment"]),
         kind=np.where(columns["segment"] < 0, RatingLevel.DOCUMENT, RatingLevel.SEGMENT).astype(np.int8),
         labels=RatingLabels(
-            names.systems.keys,
-            names.documents.keys,
-            names.raters.keys,
-            names.tasks.keys,
+            labels.systems.keys,
+            labels.documents.keys,
+            labels.raters.keys,
+            labels.tasks.keys,
             segments.document,
             segments.position,
         ),
-        higher_is_better=frame.higher_is_better,
-        scale=frame.scale,
-        criterion=frame.criterion,
-        documents_known=frame.documents_known,
-        standardised=frame.standardised,
+        higher_is_better=metadata.higher_is_better,
+        scale=metadata.scale,
+        criterion=metadata.criterion,
+        documents_known=metadata.documents_known,
+        standardised=metadata.standardised,
     )
     if order is not None:
         return RatingsWithJudgmentIds(ratings, columns["judgment_id"])
@@ -121,10 +121,10 @@ _KINDS: Mapping[str, type[np.generic]] = {
 }
 
 
-def _order_of_addresses(columns: Columns, names: CampaignLabels) -> npt.NDArray[np.intp] | None:
+def _order_of_addresses(columns: Columns, labels: CampaignLabels) -> npt.NDArray[np.intp] | None:
     """Return the canonical order by sorting one number per row, if no rater rated an output twice; else None."""
-    sizes = (len(names.documents.keys), len(names.segment_ids) + 1, len(names.raters.keys))
-    if len(names.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
+    sizes = (len(labels.documents.keys), len(labels.segment_ids) + 1, len(labels.raters.keys))
+    if len(labels.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
         return None
     address = columns["system"].astype(np.int64)
     for code, size in zip((columns["document"], columns["segment"] + 1, columns["rater"]), sizes, strict=True):
@@ -146,15 +146,15 @@ def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32
 class SegmentCodes:
     """Segments in the order of (document key, position): `document` and `position` of each code."""
 
-    def __init__(self, names: CampaignLabels) -> None:
-        document = names.documents.codes(names.segment_document)
-        order = np.lexsort((names.segment_position, document))
+    def __init__(self, labels: CampaignLabels) -> None:
+        document = labels.documents.codes(labels.segment_document)
+        order = np.lexsort((labels.segment_position, document))
         self.document = document[order]
-        self.position = names.segment_position[order].astype(np.int32)
+        self.position = labels.segment_position[order].astype(np.int32)
         rank = np.empty(order.size, dtype=np.int32)
         rank[order] = np.arange(order.size, dtype=np.int32)
-        by_id = np.argsort(names.segment_ids)
-        self._ids, self._codes = names.segment_ids[by_id], rank[by_id]
+        by_id = np.argsort(labels.segment_ids)
+        self._ids, self._codes = labels.segment_ids[by_id], rank[by_id]
 
     def find_codes(self, ids: Ints) -> npt.NDArray[np.int32]:
         """Return the code of each id; −1 for judgments of whole documents."""

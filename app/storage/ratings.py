@@ -126,7 +126,13 @@ def load_scored_judgment_id_range(session: Session, profile_id: int) -> tuple[in
 
 
 def load_ratings(
-    session: Session, *, campaign_id: int, profile_id: int, version: int, frame: RatingsMetadata, statement: str = LOAD
+    session: Session,
+    *,
+    campaign_id: int,
+    profile_id: int,
+    version: int,
+    metadata: RatingsMetadata,
+    statement: str = LOAD,
 ) -> RatingsWithJudgmentIds:
     """Return all ratings of a campaign as of a data version, in canonical order.
 
@@ -145,26 +151,26 @@ def load_ratings(
     keep = _latest(scores)
     if keep is not None:
         scores = filter_rows(scores, keep)
-    names = load_id_labels_of_campaign(session, campaign_id)
-    _code_items(items, credited, names)
-    return make_ratings_from_joined_columns(ItemDataJoiner(items, credited).join_scores(scores), names, frame)
+    labels = load_id_labels_of_campaign(session, campaign_id)
+    _code_items(items, credited, labels)
+    return make_ratings_from_joined_columns(ItemDataJoiner(items, credited).join_scores(scores), labels, metadata)
 
 
 def load_rated_items_and_omitted_ids(
-    session: Session, keys: Mapping[str, object], names: CampaignLabels
+    session: Session, keys: Mapping[str, object], labels: CampaignLabels
 ) -> tuple[ItemDataJoiner, Ints, Ints]:
     """Return the items to join with scores, the ids of void judgments, and the ids of surplus items."""
     _, items, credited, voids, surplus = _read(session, _ITEMS_ALONE, keys)
-    _code_items(items, credited, names)
+    _code_items(items, credited, labels)
     return ItemDataJoiner(items, credited), voids["judgment_id"], surplus["id"]
 
 
 def _code_items(
-    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], names: CampaignLabels
+    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], labels: CampaignLabels
 ) -> None:
-    items["document"] = names.documents.codes(items["document_id"])
-    items["task"] = names.tasks.codes(items["task_id"])
-    credited["system"] = names.systems.codes(credited["system_id"])
+    items["document"] = labels.documents.codes(items["document_id"])
+    items["task"] = labels.tasks.codes(items["task_id"])
+    credited["system"] = labels.systems.codes(credited["system_id"])
 
 
 def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:

@@ -118,10 +118,8 @@ def move_tasks_to_plan(session: Session, campaign_id: int, version: int, kept: R
     execute_full_scan(session, FORGET_GROUPS, keys)
 
 
-def exclude_judgments_of_surplus_groups(
-    session: Session, campaign_id: int, groups: Sequence[int], data_version: int
-) -> None:
-    """From a data version on, exclude the judgments in these groups from all rankings."""
+def mark_judged_items_surplus(session: Session, campaign_id: int, groups: Sequence[int], data_version: int) -> None:
+    """Mark the judged items of these groups: from a data version on, no ranking counts their judgments."""
     keys = {"campaign": campaign_id, "groups": list(groups), "data_version": data_version}
     session.execute(text(SURPLUS), keys)
 

@@ -18,7 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.distribution import COLLECTED_FIRST
-from app.storage.full_scans import plan_for_full_scans
+from app.storage.full_scans import disable_nested_loops
 from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 Row = sa.Row[Any]
@@ -83,7 +83,7 @@ _CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.kind, {r
 _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"
 
 
-def seal_insert_sql(versions: str, rows: str, *, campaign: str) -> str:
+def version_seal_insert_sql(versions: str, rows: str, *, campaign: str) -> str:
     """Return a statement that seals one version. versions: has its row. rows: selected as by `seal_row_columns_sql`.
 
     If the previous version is not sealed, for example by a release without seals, this version is not sealed either.
@@ -99,13 +99,15 @@ def seal_insert_sql(versions: str, rows: str, *, campaign: str) -> str:
 
 
 _ONE = "(SELECT n, at, actor, what FROM versions WHERE campaign_id = :campaign AND n = :version)"
-_EMPTY = seal_insert_sql(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
-_WITH_ROWS = seal_insert_sql(_ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)")
+_EMPTY = version_seal_insert_sql(_ONE, NOTHING, campaign="CAST(:campaign AS bigint)")
+_WITH_ROWS = version_seal_insert_sql(
+    _ONE, "SELECT kind, id, hash FROM sealed_rows", campaign="CAST(:campaign AS bigint)"
+)
 
 
 def sealed_insert_sql(kind: int, insert: str) -> str:
     """Return a statement that adds rows under :campaign and :version, seals them, and selects their number."""
-    sealed = seal_insert_sql(
+    sealed = version_seal_insert_sql(
         _ONE, f"SELECT {seal_row_columns_sql(kind, 'x')} FROM stored x", campaign="CAST(:campaign AS bigint)"
     )
     return f"WITH stored AS ({insert} RETURNING *), sealed AS ({sealed}) SELECT count(*) FROM stored"
@@ -193,7 +195,7 @@ class PurgedRows:
 
 def check_version_seals(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Return each version with its seal and its rows, and whether the rows are still as they were sealed."""
-    with plan_for_full_scans(session):
+    with disable_nested_loops(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.sql_parameters()}).all()
 
 
@@ -240,7 +242,7 @@ def seal_unsealed_versions(
         session.execute(text(_HOLD), key)
     had = find_last_seal(session, campaign_id)
     after, before = (had.version, had.hash) if had is not None else (0, bytes(32))
-    with plan_for_full_scans(session):
+    with disable_nested_loops(session):
         rows = session.execute(text(_UNSEALED), {**key, "after": after, **purged.sql_parameters()}).all()
     hashes: list[bytes] = []
     for row in rows:

@@ -46,9 +46,12 @@ WHERE c.state IN ('open', 'paused') AND t.state IN ('free', 'leased', 'handed_in
 GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
-def load_service_counts(session: Session, *, heard: float) -> list[StateRecord]:
-    """Return the service's counts, by name and label. heard: most seconds since a live worker's heartbeat."""
-    return list(session.execute(sa.text(_STATE), {"heard": heard}))
+def load_service_gauges(session: Session, *, heartbeat_within: float) -> list[StateRecord]:
+    """Return counts, ages and lags of the service, by name and label.
+
+    heartbeat_within: most seconds since a live worker's heartbeat.
+    """
+    return list(session.execute(sa.text(_STATE), {"heard": heartbeat_within}))
 
 
 def count_tasks_by_campaign_and_state(session: Session, *, only: str | None) -> list[StateRecord]:

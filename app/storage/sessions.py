@@ -25,13 +25,15 @@ def insert_session(session: Session, *, digest: bytes, token_id: int, lifetime: 
     return expires
 
 
-def find_token_of_session(session: Session, digest: bytes, *, older: timedelta) -> token_queries.TokenRecord | None:
+def find_token_of_session(
+    session: Session, digest: bytes, *, check_after: timedelta
+) -> token_queries.TokenRecord | None:
     """Return the token behind a session that has not expired.
 
-    check_due: whether the last check with the identity provider is older than `older`; null for a session that a token
-    opened. session_id: of the session.
+    check_due: whether the last check with the identity provider is older than `check_after`; null for a session that
+    a token opened. session_id: of the session.
     """
-    due = account_sessions.c.checked_at <= sa.func.statement_timestamp() - sa.cast(older, sa.Interval)
+    due = account_sessions.c.checked_at <= sa.func.statement_timestamp() - sa.cast(check_after, sa.Interval)
     query = token_queries.make_base_token_query().add_columns(due.label("check_due"), sessions.c.id.label("session_id"))
     query = query.join(sessions, sessions.c.token_id == tokens.c.id)
     query = query.outerjoin(account_sessions, account_sessions.c.session_id == sessions.c.id)

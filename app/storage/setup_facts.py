@@ -53,8 +53,8 @@ class CampaignSetupFacts:
     lock: bool
 
 
-def describe_answers_bound_to_protocol(session: Session, campaign_id: int) -> str | None:
-    """Name the campaign's answers that fit only its current protocol; return None if there are none."""
+def find_data_bound_to_protocol(session: Session, campaign_id: int) -> str | None:
+    """Name data of the campaign that fit only its current protocol; return None if there are none."""
     answers = (
         ("judgments", judgments, sa.true()),
         ("comparisons of columns", screen_judgments, sa.true()),

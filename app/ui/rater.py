@@ -50,7 +50,7 @@ def consent_page(request: Request, rater: RaterAtWork, database: DatabaseDep) ->
 
 
 @router.get("/test")
-def entry_test_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
+def qualification_test_page(request: Request, rater: RaterAtWork, database: DatabaseDep) -> Response:
     """The test before the first task."""
     with database.transaction(snapshot=True) as session:
         has_test = qualification.has_qualification_test(session, rater.campaign)

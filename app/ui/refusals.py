@@ -36,31 +36,31 @@ def _compile(message: str) -> re.Pattern[str]:
     return re.compile("(.+?)".join(parts), re.DOTALL)
 
 
-def translate_refusal(words: PageMessages, message: str, *, depth: int = 0) -> str | None:
+def translate_refusal(messages: PageMessages, message: str, *, depth: int = 0) -> str | None:
     """Translate a message; None if the catalogue has no pattern for it, or if it is too long.
 
     A pattern is not used if one of its values reads as English and is in no catalogue: half a sentence is no help.
     """
     if depth == DEEPEST or len(message) > LONGEST:
         return None
-    if message in words.known:
-        return words.translate(message)
-    for pattern, text in load_refusal_patterns(words.language):
+    if message in messages.known:
+        return messages.translate(message)
+    for pattern, text in load_refusal_patterns(messages.language):
         if match := pattern.fullmatch(message):
-            values = [_value(words, value, depth + 1) for value in match.groups()]
+            values = [_value(messages, value, depth + 1) for value in match.groups()]
             if None not in values:
                 return fill_placeholders(text, {str(n): value for n, value in enumerate(values, 1)})
     return None
 
 
-def render_refusal_sentence(words: PageMessages, message: str) -> Markup:
+def render_refusal_sentence(messages: PageMessages, message: str) -> Markup:
     """Show an error message as a sentence. Without a translation, the message stays as it is, marked as English."""
-    text = translate_refusal(words, message)
-    return words.render_as_sentence(message) if text is None else render_code_spans(text[:1].upper() + text[1:])
+    text = translate_refusal(messages, message)
+    return messages.render_as_sentence(message) if text is None else render_code_spans(text[:1].upper() + text[1:])
 
 
-def _value(words: PageMessages, value: str, depth: int) -> str | None:
+def _value(messages: PageMessages, value: str, depth: int) -> str | None:
     if NUMBER.fullmatch(value):
-        return str(words.translate_cell(value))
-    said = translate_refusal(words, value, depth=depth)
+        return str(messages.translate_cell(value))
+    said = translate_refusal(messages, value, depth=depth)
     return value if said is None and not ENGLISH.search(value) else said

@@ -22,7 +22,7 @@ from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import current_organization_number
-from app.web.cookies import Who, check_same_origin, find_staff_or_rater_cookie, read_session_cookie
+from app.web.cookies import Who, check_origin_and_csrf_token, find_staff_or_rater_cookie, read_session_cookie
 from app.web.deps import database_of_request
 from app.web.organizations import get_organization_directory, use_organization_of_credential
 from app.web.queries import check_query_parameters
@@ -185,7 +185,7 @@ def _authenticate(request: Request, who: Who | None, *, confirmed: bool = True) 
         raise NoCredential
     caller = authenticate_cookie(request, cookie, confirmed=confirmed)
     if request.method not in SAFE:
-        check_same_origin(request, cookie)
+        check_origin_and_csrf_token(request, cookie)
     return caller
 
 

@@ -31,8 +31,8 @@ class AdmissionSlot:
     of_stranger: the request has no credential at all; such requests get only a part of the slots.
     """
 
-    def __init__(self, layer: AdmissionLayer, *, of_stranger: bool = False) -> None:
-        self._layer: AdmissionLayer | None = layer
+    def __init__(self, layer: AdmissionMiddleware, *, of_stranger: bool = False) -> None:
+        self._layer: AdmissionMiddleware | None = layer
         self._of_stranger, self._aside = of_stranger, False
         layer.change_slots_in_use(1, of_stranger=of_stranger)
 
@@ -80,7 +80,7 @@ def release_slot(scope: Scope) -> None:
         slot.release()
 
 
-class AdmissionLayer:
+class AdmissionMiddleware:
     """Admits at most `limit` requests, and health checks always. page: the error page for browsers."""
 
     def __init__(self, app: ASGIApp, limit: int, page: ErrorPage) -> None:

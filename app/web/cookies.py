@@ -81,7 +81,7 @@ def check_not_cross_site(request: Request) -> None:
         raise CrossSiteRequestRefused
 
 
-def check_same_origin(request: Request, secret: str) -> None:
+def check_origin_and_csrf_token(request: Request, secret: str) -> None:
     """Raise CrossSiteRequestRefused unless browser and page both prove that the request comes from our own page."""
     check_not_cross_site(request)
     proven = request.headers.get("sec-fetch-site") == "same-origin" or "origin" in request.headers

@@ -14,7 +14,7 @@ SENT = ("Authorization", "Content-Type", "Idempotency-Key", "If-Match", "If-None
 SHOWN = ("ETag", "Location", "Retry-After", "X-Request-Id", "Idempotent-Replayed")
 
 
-class CorsLayer(CORSMiddleware):
+class ProblemCorsMiddleware(CORSMiddleware):
     """The framework's rules, with our form of errors. Credentials are tokens, so cookies are not sent."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,7 +34,7 @@ def install_cors(app: FastAPI, origins: tuple[str, ...]) -> None:
     """Allow these origins; without any, add nothing."""
     if origins:
         app.add_middleware(
-            CorsLayer,
+            ProblemCorsMiddleware,
             allow_origins=origins,
             allow_methods=METHODS,
             allow_headers=SENT,

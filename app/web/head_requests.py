@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
-class HeadRequestsLayer:
+class HeadRequestsMiddleware:
     """Answers HEAD by GET, and sends status and headers only (RFC 9110, section 9.3.2)."""
 
     def __init__(self, app: ASGIApp) -> None:

@@ -26,7 +26,7 @@ def list_own_host_names(*further: str) -> frozenset[str]:
     return frozenset({"localhost", socket.gethostname().lower(), *map(str.lower, further)})
 
 
-class AllowedHostsLayer:
+class AllowedHostsMiddleware:
     """Refuses requests to a name that is not ours with 421. names: in lower case, without ports."""
 
     def __init__(self, app: ASGIApp, names: Iterable[str]) -> None:

@@ -54,9 +54,9 @@ def quote_etag(tag: str) -> str:
 IfMatchDep = Annotated[IfMatch, Depends(get_if_match)]
 
 
-async def get_if_match_on_change(request: Request, seen: Seen = None) -> IfMatch | None:
+async def get_optional_if_match(request: Request, seen: Seen = None) -> IfMatch | None:
     """Return the tags, or None, for a PUT that creates or changes: only a change needs them."""
     return await get_if_match(request, seen) if "if-match" in request.headers else None
 
 
-IfMatchOnChange = Annotated[IfMatch | None, Depends(get_if_match_on_change)]
+IfMatchOnChange = Annotated[IfMatch | None, Depends(get_optional_if_match)]

@@ -13,19 +13,19 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.services.access.organization_marks import find_credential_organization
+from app.services.access.organization_marks import parse_organization_number
 from app.storage.db import Database
 from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_nondefault_organizations
 from app.storage.organizations import (
     DEFAULT,
     current_organization_number,
-    organization_of_row,
+    organization_of_row_id,
     switch_current_organization,
     use_organization,
 )
 
 
-class OrganizationLayer:
+class OrganizationMiddleware:
     """Lets each request choose its organization, once."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -83,12 +83,12 @@ def use_organization_of_credential(request: Request, credential: str) -> None:
 
     If no organization has this number, the request stays with the default one, which does not know the credential.
     """
-    _enter(request, find_credential_organization(credential))
+    _enter(request, parse_organization_number(credential))
 
 
-def use_organization_of_row(request: Request, row: int) -> None:
+def use_organization_of_row_id(request: Request, row_id: int) -> None:
     """From now on, work for the organization of a row, given by the row's number."""
-    _enter(request, organization_of_row(row))
+    _enter(request, organization_of_row_id(row_id))
 
 
 def _enter(request: Request, number: int) -> None:

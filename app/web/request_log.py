@@ -40,7 +40,7 @@ def request_id(scope: Scope) -> str:
     return str(state["request_id"])
 
 
-class RequestIdAndLogLayer:
+class RequestIdAndLogMiddleware:
     """Gives every response its id and headers. Headers set by a handler stay."""
 
     def __init__(self, app: ASGIApp, metrics: ServiceMetrics) -> None:

@@ -59,7 +59,13 @@ class UnauthenticatedRequest:
     """One request of a stranger. Reading its body raises BodyTooLarge and BodyTooSlow."""
 
     def __init__(
-        self, layer: UnauthenticatedLimitsLayer, address: str, receive: Receive, scope: Scope, *, shows_nothing: bool
+        self,
+        layer: UnauthenticatedLimitsMiddleware,
+        address: str,
+        receive: Receive,
+        scope: Scope,
+        *,
+        shows_nothing: bool,
     ) -> None:
         self._layer, self._receive = layer, receive
         self.address, self.scope = address, scope
@@ -115,7 +121,7 @@ class UnauthenticatedRequest:
         self._loop.call_soon_threadsafe(self.uncount_arriving_body)
 
 
-class UnauthenticatedLimitsLayer:
+class UnauthenticatedLimitsMiddleware:
     """Applies an allowance to strangers. page: the error page for browsers."""
 
     def __init__(

@@ -24,7 +24,7 @@ from app.services.templates.templates import TEMPLATES
 from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from app.web.request_log import RequestIdAndLogLayer
+from app.web.request_log import RequestIdAndLogMiddleware
 from tests.api.live_campaign import Auth, open_live, tokens_of
 from tests.collecting import give_task
 from tests.patience import patience as patience  # a fixture
@@ -109,9 +109,9 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
     A negative control empties the list.
     """
     watches: list[Watch] = []
-    built = RequestIdAndLogLayer.__call__
+    built = RequestIdAndLogMiddleware.__call__
 
-    async def outermost(layer: RequestIdAndLogLayer, scope: Scope, receive: Receive, send: Send) -> None:
+    async def outermost(layer: RequestIdAndLogMiddleware, scope: Scope, receive: Receive, send: Send) -> None:
         async def inner(s: Scope, r: Receive, w: Send) -> None:
             await built(layer, s, r, w)
 
@@ -119,7 +119,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Watch]]:
         watches.append(one)
         await one(scope, receive, send)
 
-    monkeypatch.setattr(RequestIdAndLogLayer, "__call__", outermost)
+    monkeypatch.setattr(RequestIdAndLogMiddleware, "__call__", outermost)
     yield watches
     broken = [line for one in watches for line in one.broken]
     assert not broken, "\n".join(broken[:10])

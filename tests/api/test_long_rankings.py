@@ -24,7 +24,7 @@ from app.reports.side_by_side import report as side_by_side
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
 from app.services.jobs import side_by_side as side_by_side_jobs
-from app.stats.testing.pair_tests import number_of_sign_draws
+from app.stats.testing.pair_tests import number_of_resamples
 from app.storage import embedded
 from app.storage.db import Database
 from app.storage.ratings_files import engine
@@ -258,7 +258,7 @@ def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() ->
     size, recipe = CampaignTestSetSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = estimate_resampling_seconds(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
-    longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_sign_draws(recipe, 630))]
+    longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_resamples(recipe, 630))]
     assert all(estimate_resampling_seconds(size, other) > AT_ONCE for other in longer)
     joint = replace(recipe, adjust="maxT")
     assert estimate_resampling_seconds(size, joint) > estimate_resampling_seconds(size, replace(joint, adjust="none"))

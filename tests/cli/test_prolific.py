@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from plumbline_client import Client
 
-from app.client.settlement import CollectedCompletionCodes, CompletionCodeTemplates, StudySubmission, decide_submissions
+from app.client.settlement import CompletionCodeTemplates, IssuedCompletionCodes, StudySubmission, decide_submissions
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
 from tests.cli.crowd import served as served
@@ -289,7 +289,7 @@ def test_only_who_certainly_passed_is_paid_and_only_who_certainly_failed_is_aske
     codes: list[str], entered: str | None, verdicts: CompletionCodeTemplates, action: str
 ) -> None:
     submission = StudySubmission("a", "p1", entered, awaits=True, paid=False)
-    (decision,) = decide_submissions([submission], CollectedCompletionCodes({"p1": codes}), verdicts)
+    (decision,) = decide_submissions([submission], IssuedCompletionCodes({"p1": codes}), verdicts)
     assert decision.action == action
 
 
@@ -306,7 +306,7 @@ def test_only_who_certainly_passed_is_paid_and_only_who_certainly_failed_is_aske
 )
 def test_an_attention_check_is_no_work_to_be_paid_or_refused(codes: list[str], tasks: int, action: str) -> None:
     submission = StudySubmission("a", "p1", codes[0], awaits=True, paid=False)
-    handed_in = CollectedCompletionCodes({"p1": codes}, checks={"p1": 1})
+    handed_in = IssuedCompletionCodes({"p1": codes}, checks={"p1": 1})
     (decision,) = decide_submissions([submission], handed_in, FIXED, tasks=tasks)
     assert decision.action == action
 
@@ -315,9 +315,9 @@ def test_who_was_paid_before_is_not_paid_again() -> None:
     before = StudySubmission("a", "p1", "GOOD1", awaits=False, paid=True)
     again = StudySubmission("b", "p1", "GOOD1", awaits=True, paid=False)
     for order in ([before, again], [again, before]):
-        assert [
-            one.action for one in decide_submissions(order, CollectedCompletionCodes({"p1": ["GOOD1"]}), FIXED)
-        ] == ["leave"]
+        assert [one.action for one in decide_submissions(order, IssuedCompletionCodes({"p1": ["GOOD1"]}), FIXED)] == [
+            "leave"
+        ]
 
 
 def test_the_commands_of_the_guide_do_what_it_says(

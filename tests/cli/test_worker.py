@@ -52,8 +52,8 @@ def test_a_worker_that_never_ran_is_not_alive(plumbline: Ask) -> None:
 @pytest.mark.parametrize(("cores", "alone", "beside"), [(1, 1, 1), (2, 2, 1), (8, 8, 7)])
 def test_a_worker_beside_a_server_leaves_it_a_core(cores: int, alone: int, beside: int) -> None:
     assert (
-        choose_computing_process_count(cores, beside=False),
-        choose_computing_process_count(cores, beside=True),
+        choose_computing_process_count(cores, beside_server=False),
+        choose_computing_process_count(cores, beside_server=True),
     ) == (
         alone,
         beside,

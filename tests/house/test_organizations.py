@@ -46,7 +46,7 @@ HELD = {
     "StagingWriter.items": WORK,
     "StagingWriter.facts_by_text": WORK,
     "StagingWriter.facts_by_identity": WORK,
-    "UnauthenticatedLimitsLayer._arriving": CLIENT,
+    "UnauthenticatedLimitsMiddleware._arriving": CLIENT,
     "_BundleInProgress.left_out": WORK,
     "_BundleInProgress.refused": WORK,
     "_BundleInProgress.sums": WORK,

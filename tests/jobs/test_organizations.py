@@ -35,7 +35,7 @@ from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
 from app.storage.media.backup import MediaMissingFromBackup
 from app.storage.media.files import FolderMediaStore, hash_file
-from app.storage.organizations import current_organization_number, organization_of_row, use_organization
+from app.storage.organizations import current_organization_number, organization_of_row_id, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
 from tests.media_files import make_wav
 from tests.organized import KEYS, OTHER, OURS, TWIN
@@ -75,7 +75,7 @@ def ask(spine: Spine, organization: int) -> JobView:
     with use_organization(organization):
         found = report_requests.find_or_queue_report(spine.database, request())
     assert isinstance(found, JobView)
-    assert organization_of_row(found.number) == organization
+    assert organization_of_row_id(found.number) == organization
     return found
 
 
@@ -119,7 +119,7 @@ def test_what_waits_of_a_removed_organization_goes_with_it(spine: Spine) -> None
         ask(spine, organization)
     organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
     left = spine.ask("SELECT (args->>'job')::bigint FROM procrastinate.procrastinate_jobs")
-    assert {organization_of_row(number) for (number,) in left} == {OURS, OTHER}
+    assert {organization_of_row_id(number) for (number,) in left} == {OURS, OTHER}
     drained(spine.database)
     assert done(spine, OTHER) == done(spine, OURS)
 
@@ -146,7 +146,7 @@ def test_each_webhook_gets_the_events_of_its_organization(spine: Spine, monkeypa
                     "thrice",
                     url=f"http://127.0.0.1:{receiver.port}/hook",
                     kinds=events.EVENT_KINDS,
-                    outward=LOOPBACK,
+                    allowed=LOOPBACK,
                     actor="test",
                 )
                 receiver.secret = made.secret
@@ -263,7 +263,7 @@ def test_what_was_claimed_is_sent_though_another_organization_cannot_be_asked(
         return [current_organization_number(), *claim(database, limit)]
 
     monkeypatch.setattr(delivery, "claim_due_webhooks", claim_but_of_twin)
-    sender = webhook_sender.WebhookSender(spine.database, stop=threading.Event(), outward=LOOPBACK)
+    sender = webhook_sender.WebhookSender(spine.database, stop=threading.Event(), allowed=LOOPBACK)
     sender._first = 1  # so that the third organization is asked first, then the default one, then the twin
     assert asyncio.run(sender._claim(16)) == [OTHER, OURS]
 

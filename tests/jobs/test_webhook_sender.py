@@ -112,9 +112,9 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def sending(database: Database, outward: AllowedWebhookAddresses = LOOPBACK, *, senders: int = 1) -> Iterator[None]:
+def sending(database: Database, allowed: AllowedWebhookAddresses = LOOPBACK, *, senders: int = 1) -> Iterator[None]:
     stop = threading.Event()
-    threads = [threading.Thread(target=WebhookSender(database, stop=stop, outward=outward).run) for _ in range(senders)]
+    threads = [threading.Thread(target=WebhookSender(database, stop=stop, allowed=allowed).run) for _ in range(senders)]
     for thread in threads:
         thread.start()
     try:
@@ -129,7 +129,7 @@ def make(database: Database, receiver: Receiver, *kinds: events.EventKind, host:
     url = f"http://{host}:{receiver.port}/hook"
     with database.transaction() as session:
         made = webhooks.create_webhook(
-            session, "c", url=url, kinds=kinds or events.EVENT_KINDS, outward=LOOPBACK, actor="test"
+            session, "c", url=url, kinds=kinds or events.EVENT_KINDS, allowed=LOOPBACK, actor="test"
         )
     receiver.secret = made.secret
     return made.webhook.public_id
@@ -205,11 +205,11 @@ def test_a_receiver_refuses_what_another_signed(database: Database) -> None:
         until(lambda: view(database, hook).next_event == 2, "it is noted")
     assert receiver.refused[0] == "c.1"
     body, now = b"{}", int(time.time())
-    for wrong in ({"message_id": "c.2"}, {"seconds": now - 1}, {"body": b"[]"}, {"seconds": now - TOLERANCE - 5}):
-        said = {"message_id": "c.1", "seconds": now, "body": body}
+    for wrong in ({"message_id": "c.2"}, {"timestamp": now - 1}, {"body": b"[]"}, {"timestamp": now - TOLERANCE - 5}):
+        said = {"message_id": "c.1", "timestamp": now, "body": body}
         signature = delivery.sign_message(right, **said)  # type: ignore[arg-type]
         said |= wrong
-        assert not is_signed(right, said["body"], str(said["message_id"]), str(said["seconds"]), signature)  # type: ignore[arg-type]
+        assert not is_signed(right, said["body"], str(said["message_id"]), str(said["timestamp"]), signature)  # type: ignore[arg-type]
     assert is_signed(right, body, "c.1", str(now), delivery.sign_message(right, "c.1", now, body))
 
 

@@ -65,9 +65,9 @@ def _load(session: Session) -> tuple[int, int, ratings.RatingsWithJudgmentIds]:
     asked = snapshot.load_snapshot(session, "c", None)
     read = resolve_score_definition(get_campaign(session, "c"), ScoringChoice())
     profile = find_or_create_score_profile_id(session, asked.campaign_id, read)
-    frame = ratings.RatingsMetadata(higher_is_better=False, scale=None, criterion=None, documents_known=True)
+    metadata = ratings.RatingsMetadata(higher_is_better=False, scale=None, criterion=None, documents_known=True)
     loaded = ratings.load_ratings(
-        session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, frame=frame
+        session, campaign_id=asked.campaign_id, profile_id=profile, version=asked.version, metadata=metadata
     )
     return asked.campaign_id, profile, loaded
 

@@ -154,7 +154,7 @@ WALKS: dict[str, Work] = {
     "counts of progress": lambda s, c: progress_counts.count_items_and_judgments(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
-    "imported progress": lambda s, c: progress.load_imported_task_sizes(s, c.new, characters=None),
+    "imported progress": lambda s, c: progress.load_imported_task_sizes(s, c.new, characters_per_word=None),
     "segments with metrics": lambda s, c: metrics.load_segments_with_scorable_flag(s, c.new),
     "metrics": lambda s, c: metrics.load_metrics_with_score_counts(s, c.new, 99),
     "scores of a metric": lambda s, c: metrics.load_metric_score_set(s, c.new, "comet", 2),
@@ -218,7 +218,7 @@ SLOWEST = "exported judgments"  # two thirds of the time of all that are trapped
 def test_without_it_the_same_is_walked_over_and_over(
     spine: Spine, ids: Ids, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(full_scans, "plan_for_full_scans", lambda _: nullcontext())
+    monkeypatch.setattr(full_scans, "disable_nested_loops", lambda _: nullcontext())
     with spine.database.transaction() as session, explained(session) as looked:
         WALKS[name](session, ids)
         session.rollback()
@@ -235,7 +235,7 @@ def test_the_slowest_would_be_planned_by_nested_loops(
 ) -> None:
     """Carried out, its trap takes ten seconds: the soak does."""
     if trapped:
-        monkeypatch.setattr(full_scans, "plan_for_full_scans", lambda _: nullcontext())
+        monkeypatch.setattr(full_scans, "disable_nested_loops", lambda _: nullcontext())
     plans: list[str] = []
 
     def look(_: sa.Connection, cursor: Any, statement: str, parameters: Any, *__: object) -> None:
@@ -326,9 +326,9 @@ def settings(session: Session) -> list[str]:
 def test_what_comes_after_a_walk_is_planned_as_before(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
-        with full_scans.plan_for_full_scans(session):
+        with full_scans.disable_nested_loops(session):
             assert settings(session) == ["off", "off"]
-            with full_scans.plan_for_full_scans(session):
+            with full_scans.disable_nested_loops(session):
                 pass
             assert settings(session) == ["off", "off"], "one within another ends nothing"
         assert settings(session) == before

@@ -113,11 +113,11 @@ def make_job_path(view: JobView) -> str:
     return f"/v1/jobs/{view.job}"
 
 
-def job_response(view: JobView, status: int = 202, *, at: str | None = None) -> Response:
-    """Return the job as an answer with `Retry-After`, or the report's address. at: its `Location`, if not the job."""
+def job_response(view: JobView, status: int = 202, *, location: str | None = None) -> Response:
+    """Return the job as an answer with `Retry-After`, or the report's address. location: if not the job's path."""
     headers = {"Cache-Control": "no-store"}
     if status == 202:
-        headers["Location"] = at or make_job_path(view)
+        headers["Location"] = location or make_job_path(view)
     elif view.state == "done":
         headers["Location"] = f"{make_job_path(view)}/report"
     if not view.has_ended:

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from app.api.models.times import Time
 from app.domain.faults import list_first_validation_errors
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.people.enrolment import MOST
 from app.services.people.rater_tables import (
     ATTRIBUTE,
@@ -23,14 +23,14 @@ from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
 
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 
 RaterKey = Annotated[
     str,
     Path(alias="rater", pattern=KEY_PATTERN, description="Key of the rater: a pseudonym.", examples=["r1"]),
-    AfterValidator(check_addressable),
+    AfterValidator(reject_dot_segment),
 ]
 
 

@@ -10,7 +10,7 @@ from app.config import Settings, configure_ratings_folder
 from app.storage import embedded
 from app.storage.db import APP_ROLE, Database, translate_database_errors
 from app.storage.embedded.roles import find_or_create_serving_role
-from app.storage.organization_list import find_organization
+from app.storage.organization_list import load_organization
 from app.storage.organizations import DEFAULT, use_organization
 from app.storage.schema_revisions import is_schema_current_at_url
 from app.storage.server_checks import check_server_at_url
@@ -36,11 +36,11 @@ def provide_owner_url_and_server() -> Iterator[tuple[str, embedded.EmbeddedServe
 
 
 @contextmanager
-def upgrade_and_open_database(*, watched: bool = False, of_all: bool = False) -> Iterator[Database]:
+def upgrade_and_open_database(*, watched: bool = False, all_organizations: bool = False) -> Iterator[Database]:
     """Open the database with the serving role, after upgrading its schema to this version.
 
-    Within the block, everything concerns the organization in the settings. watched: see `Database`. of_all: ignore that
-    organization, for work on all organizations. Raises OrganizationNotFound.
+    Within the block, everything concerns the organization in the settings, unless all_organizations is set. watched:
+    see `Database`. Raises OrganizationNotFound.
     """
     with provide_owner_database_url() as url:
         role = find_or_create_serving_role(url)
@@ -52,7 +52,7 @@ def upgrade_and_open_database(*, watched: bool = False, of_all: bool = False) ->
         folder = configure_ratings_folder(Settings.load())
         handle = Database(url, size=2, role=role and APP_ROLE, watched=watched, ratings_folder=folder)
         try:
-            if of_all:
+            if all_organizations:
                 yield handle
             else:
                 with use_configured_organization(handle):
@@ -67,7 +67,7 @@ def use_configured_organization(handle: Database) -> Iterator[None]:
     key, number = Settings.load().organization, DEFAULT
     if key is not None:
         with handle.transaction() as session:
-            number = find_organization(session, key).number
+            number = load_organization(session, key).number
     with use_organization(number):
         yield
 

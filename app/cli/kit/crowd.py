@@ -15,9 +15,9 @@ from rich.table import Table
 from app.client import remote as _remote
 from app.client.remote import RemoteServer, ServerRefusal
 from app.client.settlement import (
-    CollectedCompletionCodes,
     CompletionCodeTemplates,
     CrowdPlatform,
+    IssuedCompletionCodes,
     PlatformRefusal,
     PlatformWording,
     SubmissionDecision,
@@ -48,8 +48,8 @@ def require_server_for_participants(server: str | None) -> RemoteServer:
     return remote
 
 
-def load_completion_code_templates(remote: RemoteServer, campaign: str) -> CompletionCodeTemplates:
-    """Load the templates of a campaign's completion codes."""
+def fetch_completion_code_templates(remote: RemoteServer, campaign: str) -> CompletionCodeTemplates:
+    """Fetch the templates of a campaign's completion codes."""
     settings: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["settings"]
     return CompletionCodeTemplates.from_settings(settings)
 
@@ -60,17 +60,20 @@ def is_campaign_open(remote: RemoteServer, campaign: str) -> bool:
 
 
 def create_invitation_and_study(
-    remote: RemoteServer, campaign: str, wanted: Mapping[str, object], make: Callable[[str, str], str]
+    remote: RemoteServer,
+    campaign: str,
+    invitation_body: Mapping[str, object],
+    create_study: Callable[[str, str], str],
 ) -> str:
     """Create an invitation and a study that leads to it; return the study's id. A refusal leaves no invitation.
 
-    wanted: the body of the invitation. make: creates the study from the invitation's link and id; it may ask first.
+    invitation_body: what to send. create_study: creates it from the invitation's link and id; it may ask first.
 
     Raises EndingInvitationFailed if no study was created and the invitation cannot be ended.
     """
-    invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, wanted))
+    invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, invitation_body))
     try:
-        return make(invitation["link"], invitation["invitation"])
+        return create_study(invitation["link"], invitation["invitation"])
     except (PlatformRefusal, typer.Exit, typer.Abort):
         end_invitation(remote, campaign, invitation["invitation"])
         raise
@@ -98,10 +101,10 @@ def settle_study_submissions(
 
     Raises Invalid if the study does not belong to the campaign, PlatformRefusal, ServerRefusal, Unavailable.
     """
-    verdicts = load_completion_code_templates(remote, campaign)
+    templates = fetch_completion_code_templates(remote, campaign)
     invitation = _find_invitation(platform, remote, campaign, study)
     handed_in = _read_handed_in(remote, campaign, invitation)
-    decisions = decide_submissions(platform.list_submissions(study), handed_in, verdicts, tasks=tasks)
+    decisions = decide_submissions(platform.list_submissions(study), handed_in, templates, tasks=tasks)
     _print_decisions(decisions, platform.words)
     to_do = [decision for decision in decisions if decision.action != "leave"]
     if dry_run or not to_do:
@@ -138,7 +141,7 @@ def _not_of_the_campaign(why: str) -> Invalid:
     return Invalid("the study does not belong to the campaign", places=(Place(("STUDY",), why),))
 
 
-def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> CollectedCompletionCodes:
+def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> IssuedCompletionCodes:
     codes: dict[str, list[str]] = defaultdict(list)
     checks: dict[str, int] = defaultdict(int)
     elsewhere = set()
@@ -149,7 +152,7 @@ def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> Col
             checks[participant] += bool(completion.get("attention_check"))
         elif participant:
             elsewhere.add(participant)
-    return CollectedCompletionCodes(codes, elsewhere, checks)
+    return IssuedCompletionCodes(codes, elsewhere, checks)
 
 
 def _carry_out(platform: CrowdPlatform, decisions: list[SubmissionDecision]) -> None:

@@ -55,7 +55,7 @@ def post_again_after_job(
     """
     once = secrets.token_hex(16)
     for _ in range(MOST_ASKED):
-        answer = remote.request_result_without_waiting("POST", path, query, body, creates=once)
+        answer = remote.request_result_without_waiting("POST", path, query, body, idempotency_key=once)
         if answer.status_code != 202:
             return answer.content
         job = _wait_for_job(remote, answer, on_progress)

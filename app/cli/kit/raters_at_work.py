@@ -101,28 +101,28 @@ class SimulatedRaterSettings:
 async def run_simulated_raters(
     server: str,
     model: RaterModel,
-    secrets_of: Mapping[str, str],
-    pace: SimulatedRaterSettings,
+    tokens_by_rater: Mapping[str, str],
+    settings: SimulatedRaterSettings,
     *,
-    judged: Judged | None = None,
+    on_progress: Judged | None = None,
 ) -> RehearsalTally:
     """Let the raters of a model judge until there is nothing left for them.
 
-    secrets_of: tokens by rater's key; raters without a token take no part. Raises UnexpectedServerResponse if the
-    server stops answering, NotFound and Invalid if the model does not fit this version.
+    tokens_by_rater: raters without a token take no part. on_progress: called with the number of new judgments. Raises
+    UnexpectedServerResponse if the server stops answering, NotFound and Invalid if the model does not fit this version.
     """
     tally, forms, began = RehearsalTally(), CampaignRaterForms.from_rater_model(model), time.monotonic()
-    room = asyncio.Semaphore(pace.workers)
-    async with _client(server, pace.workers) as client, asyncio.TaskGroup() as group:
-        for rater in sorted(secrets_of.keys() & model.raters.keys()):
+    room = asyncio.Semaphore(settings.workers)
+    async with _client(server, settings.workers) as client, asyncio.TaskGroup() as group:
+        for rater in sorted(tokens_by_rater.keys() & model.raters.keys()):
             simulated = _Rater(
                 SimulatedRater.from_rater_model(model, rater),
                 forms,
                 client,
-                secrets_of[rater],
-                pace,
+                tokens_by_rater[rater],
+                settings,
                 tally,
-                judged or _ignore_progress,
+                on_progress or _ignore_progress,
             )
             group.create_task(simulated.work(room))
     tally.took = time.monotonic() - began

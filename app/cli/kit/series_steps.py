@@ -13,7 +13,7 @@ from app.client.remote import RemoteServer, ServerRefusal
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import InputFile
-from app.services.data.import_options import choose_source_or_reference_basis
+from app.services.data.import_options import choose_default_basis
 from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 
@@ -34,7 +34,7 @@ class RemoteSeriesBackend:
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
         body = wanted.model_dump(mode="json", exclude={"files", "raters", "design"}, exclude_none=True)
-        body |= {"series": series, "basis": wanted.basis or choose_source_or_reference_basis(wanted.protocol)}
+        body |= {"series": series, "basis": wanted.basis or choose_default_basis(wanted.protocol)}
         self._remote.send_change("POST", "/v1/campaigns", {}, body)
 
     def import_files(

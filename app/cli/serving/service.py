@@ -29,23 +29,25 @@ class CannotListen(AppError):
 
 def run_service(
     url: str,
-    own: embedded.EmbeddedServer | None,
+    embedded_postgres: embedded.EmbeddedServer | None,
     role: str | None,
-    server: socket.socket,
+    listener: socket.socket,
     *,
-    answering: int = 1,
+    web_processes: int = 1,
     with_worker: bool = True,
     pearmut: socket.socket | None = None,
-    early: SupervisedProcess | None = None,
+    early_web_process: SupervisedProcess | None = None,
 ) -> None:
     """Serve a database on a listening socket until told to stop, and keep all needed parts running.
 
-    own: the embedded Postgres, if that is the database. answering: the number of processes that answer requests.
-    pearmut: a listening socket for Pearmut's own pages. early: the first web process, if it is running already.
+    embedded_postgres: None if another server has the database. web_processes: how many answer requests. pearmut: a
+    listening socket for Pearmut's own pages. early_web_process: the first of them, if it is running already.
     """
-    parts: list[SupervisedPart] = [PostgresWatcher(embedded.ServerSupervisor(own.cluster))] if own else []
-    names = ["web"] if answering == 1 else [f"web {i}" for i in range(1, answering + 1)]
-    web = [early or make_web_process(server), *(make_web_process(server) for _ in names[1:])]
+    parts: list[SupervisedPart] = []
+    if embedded_postgres:
+        parts.append(PostgresWatcher(embedded.ServerSupervisor(embedded_postgres.cluster)))
+    names = ["web"] if web_processes == 1 else [f"web {i}" for i in range(1, web_processes + 1)]
+    web = [early_web_process or make_web_process(listener), *(make_web_process(listener) for _ in names[1:])]
     if pearmut is not None:
         names.append("pearmut")
         web.append(make_web_process(pearmut, PEARMUT))
@@ -54,7 +56,7 @@ def run_service(
         part.complete_environment({"PLUMBLINE_DATABASE_URL": url, "PLUMBLINE_DATABASE_ROLE": role or ""})
     parts += web
     with create_prometheus_folder():
-        run_parts_until_stopped([*parts, *([_worker(url)] if with_worker else [])], server)
+        run_parts_until_stopped([*parts, *([_worker(url)] if with_worker else [])], listener)
 
 
 def _worker(url: str) -> SupervisedProcess:
@@ -75,18 +77,18 @@ with each freed array, up to 32 MB; this saves another 15 MB.
 """
 
 
-def make_web_process(server: socket.socket, application: str = FACTORY) -> SupervisedProcess:
+def make_web_process(listener: socket.socket, application: str = FACTORY) -> SupervisedProcess:
     """Make a process that answers requests on a listening socket; the database must be set afterwards."""
-    command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(server.fileno()), application]
+    command = [sys.executable, "-m", "app.cli.serving.web", "{line}", str(listener.fileno()), application]
     environment = {name: os.environ.get(name, value) for name, value in MEMORY_IS_GIVEN_BACK.items()}
-    return SupervisedProcess("web", command, environment=environment, descriptors=[server.fileno()])
+    return SupervisedProcess("web", command, environment=environment, descriptors=[listener.fileno()])
 
 
 @contextmanager
-def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess]:
+def start_web_process_early(listener: socket.socket) -> Iterator[SupervisedProcess]:
     """Yield a web process that is started before the database exists; it ends if it gets no database."""
     with create_prometheus_folder():  # because a process reads the folder when it imports the application
-        web = make_web_process(server)
+        web = make_web_process(listener)
         web.start_awaiting_environment()
         try:
             yield web
@@ -95,7 +97,7 @@ def start_web_process_early(server: socket.socket) -> Iterator[SupervisedProcess
 
 
 @contextmanager
-def ensure_served_database(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
+def provide_database_url_and_server(settings: Settings) -> Iterator[tuple[str, embedded.EmbeddedServer | None]]:
     """Yield the address of the database: the one in the settings, else the embedded Postgres, with its server."""
     if settings.database_url:
         yield settings.database_url, None
@@ -149,18 +151,18 @@ def open_listening_socket(host: str, port: int) -> Iterator[socket.socket]:
         yield server
 
 
-def format_socket_origin(server: socket.socket) -> str:
+def format_socket_origin(listener: socket.socket) -> str:
     """Return the address of a bound socket as a browser writes it."""
-    host, port = server.getsockname()[:2]
+    host, port = listener.getsockname()[:2]
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  (told, not bound)
     return f"http://{shown}:{port}"
 
 
-def run_parts_until_stopped(parts: Sequence[SupervisedPart], server: socket.socket) -> None:
+def run_parts_until_stopped(parts: Sequence[SupervisedPart], listener: socket.socket) -> None:
     """Keep the parts running until told to stop; then accept no more requests, and finish those under way."""
     logging.config.dictConfig(LOGGING)
     try:
         supervisor.supervise_parts(parts)
     finally:
-        server.close()
+        listener.close()
         supervisor.stop_service_parts(parts, GRACE + 1)

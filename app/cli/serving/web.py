@@ -106,21 +106,25 @@ def _await_environment(descriptor: int) -> None:
     os.environ.update(json.loads(given))
 
 
-def main(line: int, listener: int, factory: str, environment: int | None = None) -> None:
+def main(
+    supervisor_descriptor: int, listener_descriptor: int, factory: str, environment_descriptor: int | None = None
+) -> None:
     """Answer requests until told to stop. The event loop sends the heartbeats, which show that it still answers."""
     sys.setswitchinterval(SWITCH)
     _log_no_threads()
     from app.web import supervision
 
-    ends = ConnectionToSupervisor(line, told=supervision.store_service_part_states, alone=lambda: os._exit(1))
+    ends = ConnectionToSupervisor(
+        supervisor_descriptor, told=supervision.store_service_part_states, alone=lambda: os._exit(1)
+    )
 
-    if environment is not None:
-        _await_environment(environment)
+    if environment_descriptor is not None:
+        _await_environment(environment_descriptor)
 
     async def beat() -> None:
         ends.send_heartbeat()
 
-    with socket.socket(fileno=listener) as ours:
+    with socket.socket(fileno=listener_descriptor) as ours:
         _server(factory, callback_notify=beat, timeout_notify=BEAT_EVERY - 0.5).run(sockets=[ours])
 
 

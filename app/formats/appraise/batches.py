@@ -84,7 +84,7 @@ class AppraiseBatchReader:
         self._by_source: dict[bytes, int] = {}
         self._lines_tell = True
 
-    def scan_documents_and_languages(self, files: Sequence[InputFile]) -> None:
+    def scan_document_lengths_and_languages(self, files: Sequence[InputFile]) -> None:
         """Find the length of each document, and the language pairs of the batches."""
         quiet = ReadLog(skip_bad_lines=True)
         n = 0

@@ -41,7 +41,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     if unknown:
         raise Invalid(f"batches of appraise have no option {unknown[0][:40]!r}; there is protocol")
     batches = AppraiseBatchReader(context, log)
-    batches.scan_documents_and_languages(files)
+    batches.scan_document_lengths_and_languages(files)
     log.raise_bad_lines()
     protocol = context.protocol or context.options.get("protocol", "esa")
     known = None if batches.documents_known else False

@@ -13,7 +13,7 @@ from app.domain.errors import Invalid
 from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadLog, Record
 from app.formats.json.json_map import JsonFieldMap, parse_json_field_map
 from app.formats.json.known_json_maps import MAPS
-from app.formats.json.objects import JsonRecordReader
+from app.formats.json.objects import JsonRecordMaker
 from app.formats.kit.json_stream import stream_json_pieces
 from app.formats.kit.reading import read_blocks, read_lines, refuse_file
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
@@ -31,7 +31,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     """Yield records of all files together. Raises Invalid with every bad line, unless they are skipped."""
     fields, rest = _map(files, context, log)
     naming = [file for file in rest if fields.documents == "position" and file.name.endswith(NAMES)]
-    judgments = JsonRecordReader(fields, frozenset(_humans(context)), log)
+    judgments = JsonRecordMaker(fields, frozenset(_humans(context)), log)
     for file in naming:
         for document, position, source in _document_names(file, context, log):
             judgments.numbers.add_segment(document, position, source)

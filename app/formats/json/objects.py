@@ -55,8 +55,11 @@ class _Output:
 
 
 @dataclass(slots=True)
-class JsonRecordReader:
-    """Reads objects one after another. humans: names of human systems. numbers: of documents without a name."""
+class JsonRecordMaker:
+    """Makes records from objects, one after another.
+
+    humans: names of human systems. numbers: of documents without a name.
+    """
 
     fields: JsonFieldMap
     humans: frozenset[str]

@@ -84,16 +84,16 @@ def parse_campaign_split_option(context: ReadContext) -> str:
 
 def split_by_campaign(
     rows: Iterable[bytes],
-    abouts: CampaignsInFile,
+    campaigns: CampaignsInFile,
     files: Iterable[InputFile],
     log: ReadLog,
     records: Callable[[str, Iterator[SortableRow]], Iterator[Record]],
 ) -> Iterator[tuple[str, Iterator[Record]]]:
     """Yield (value, records) for each part, in the order of the values; read each stream before the next."""
-    for part in sorted(abouts.found):
-        abouts.make_campaign_row(part, files)
+    for part in sorted(campaigns.found):
+        campaigns.make_campaign_row(part, files)
     for part, group in groupby(map(SortableRow.decode_sort_entry, rows), key=attrgetter("part")):
-        yield part, _with_head(abouts.make_campaign_row(part, files), records(part, group))
+        yield part, _with_head(campaigns.make_campaign_row(part, files), records(part, group))
     log.raise_bad_lines()
 
 

@@ -62,7 +62,7 @@ class LineDocumentMapping:
 
 
 def read_line_aligned_files(
-    roles: FileRoles, placing: LineDocumentMapping, context: ReadContext, log: ReadLog
+    roles: FileRoles, document_mapping: LineDocumentMapping, context: ReadContext, log: ReadLog
 ) -> Iterator[Record]:
     """Yield the test set of all files. Raises Invalid if their numbers of lines differ, or if they are empty."""
     for name, file in roles.systems.items():
@@ -71,10 +71,10 @@ def read_line_aligned_files(
         )
     placed = (
         _iterate_known_segments(context)
-        if roles.docs is None and placing.only is None and not placing.each_line
+        if roles.docs is None and document_mapping.only is None and not document_mapping.each_line
         else None
     )
-    documents = _Documents(roles, placing, log, placed)
+    documents = _Documents(roles, document_mapping, log, placed)
     strip = WhitespaceStripper(log)
     at: Mapping[str, LineLocation] = {}
     said = False

@@ -65,14 +65,14 @@ def record_unread_names(log: ReadLog, what: str, names: Iterable[str]) -> None:
 
 
 def feed_lines_to_reader(
-    part: DocumentSubsetReader, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
+    reader: DocumentSubsetReader, files: Sequence[InputFile], limits: ReaderLimits, log: ReadLog
 ) -> None:
     """Feed all lines of all files to one reader. Raises Invalid as `read_lines` does, and for a wrong header."""
-    take = part.add_line
+    take = reader.add_line
     for file in files:
         begun = False
         for number, line in read_lines(file, limits, log):
-            if begun or part.begin_file_with_first_line(file.name, number, line):
+            if begun or reader.begin_file_with_first_line(file.name, number, line):
                 take(number, line)
             begun = True
 

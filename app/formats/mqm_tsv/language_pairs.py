@@ -24,18 +24,22 @@ WithMetadata = Callable[[MqmRow], Iterable[MqmRow]]
 
 
 def split_by_language_pair(
-    files: Sequence[InputFile], context: ReadContext, log: ReadLog, rows: Iterator[MqmRow], of: WithMetadata
+    files: Sequence[InputFile],
+    context: ReadContext,
+    log: ReadLog,
+    rows: Iterator[MqmRow],
+    add_metadata_rows: WithMetadata,
 ) -> Parts:
     """Yield (value, records) of each campaign in the rows; read each stream before the next.
 
-    of: yields the row, and the rows for the texts in its metadata. Raises Invalid with every bad line, and if a
-    document has several language pairs, or none while the files have several.
+    add_metadata_rows: yields the row, and the rows for the texts in its metadata. Raises Invalid with every bad line,
+    and if a document has several language pairs, or none while the files have several.
     """
     said: dict[str, dict[Pair, LineLocation]] = {}
     with ExternalSorter() as entries, ExternalSorter() as texts_by_pair:
         for row in rows:
             _note(row, said)
-            for text_row in of(row):
+            for text_row in add_metadata_rows(row):
                 entries.add(text_row.encode_sort_entry())
         log.raise_bad_lines()
         abouts = CampaignsInFile(parse_campaign_split_option(context))

@@ -56,7 +56,7 @@ def read_error_table_by_campaign(
 
 def split_error_rows_by_campaign(
     rows: Iterable[bytes],
-    abouts: CampaignsInFile,
+    campaigns: CampaignsInFile,
     files: Sequence[InputFile],
     log: ReadLog,
     *,
@@ -67,12 +67,12 @@ def split_error_rows_by_campaign(
 
     Raises Invalid if the campaign of a part is not unique.
     """
-    for part in sorted(abouts.found):
-        abouts.make_campaign_row(part, files)
+    for part in sorted(campaigns.found):
+        campaigns.make_campaign_row(part, files)
     split = (entry.partition(b"\0") for entry in rows)
     for part, group in groupby(split, key=itemgetter(0)):
         value = part.decode()
-        head = abouts.make_campaign_row(value, files)
+        head = campaigns.make_campaign_row(value, files)
         records = MQMRecordMaker(log, texts=texts, human=human).make_records(row for _, _, row in group)
         yield value, _with_head(head, records, log)
     log.raise_bad_lines()

@@ -13,7 +13,7 @@ Line = tuple[str, int, str, LineLocation]
 """System, index of the place, text of the line, and its location."""
 
 
-def read_score_lines_by_place(
+def read_score_lines_with_index(
     file: InputFile, n: int, context: ReadContext, log: ReadLog, *, with_canary: bool
 ) -> Iterator[Line]:
     """Yield the lines of a file, each with its place in the block of its system; every block has n lines.

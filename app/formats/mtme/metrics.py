@@ -11,7 +11,7 @@ from app.domain.keys import convert_name_to_key
 from app.formats.base import InputFile, LineLocation, MetricScoreRow, ReadContext, ReadLog
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
-from app.formats.mtme.blocks import NONE, read_block_lines, read_score_lines_by_place
+from app.formats.mtme.blocks import NONE, read_block_lines, read_score_lines_with_index
 
 LEVELS = ("seg", "sys")
 UNSCORED = "outputs and systems without a metric's score (None)"
@@ -83,7 +83,7 @@ class MetricScoreFiles:
             for system, text, at in read_block_lines(file, self.context, self.log):
                 yield system, None, text, at
             return
-        for system, index, text, at in read_score_lines_by_place(
+        for system, index, text, at in read_score_lines_with_index(
             file, len(places), self.context, self.log, with_canary=with_canary
         ):
             yield system, places[index], text, at

@@ -17,7 +17,7 @@ from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
-from app.formats.mtme.blocks import NONE, read_block_lines, read_score_lines_by_place
+from app.formats.mtme.blocks import NONE, read_block_lines, read_score_lines_with_index
 
 UNRATED = "outputs that are not rated (None)"
 BY_CRITERIA, BY_ERRORS = "rating", "mqm"
@@ -126,7 +126,7 @@ class HumanScoreFiles:
         with ExternalSorter() as entries:
             for kind, file in there.items():
                 if wanted[kind] and file is not None:
-                    for system, index, text, at in read_score_lines_by_place(
+                    for system, index, text, at in read_score_lines_with_index(
                         file, n, self.context, self.log, with_canary=with_canary
                     ):
                         entries.add(f"{system}\0{index:010d}\0{kind}\0{at.file}\0{at.line}\0{text}".encode())

@@ -32,7 +32,7 @@ NOT_WRITTEN = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans"
 
 
 @dataclass(slots=True)
-class PearmutFactsToWrite:
+class PearmutCampaignToWrite:
     """Names of documents, systems and raters, voided judgments, and how the campaign judges."""
 
     protocol: str
@@ -69,7 +69,7 @@ class PearmutDocumentToWrite:
         return max([*self.segments, *self.outputs, *judged], default=0)
 
 
-def collect_pearmut_facts_to_write(records: Iterable[Record], lost: Counter[str]) -> PearmutFactsToWrite:
+def collect_pearmut_campaign_to_write(records: Iterable[Record], lost: Counter[str]) -> PearmutCampaignToWrite:
     """Collect names and voided judgments from one pass over all records."""
     campaign: CampaignRow | None = None
     systems: dict[str, str] = {}
@@ -105,7 +105,7 @@ def collect_pearmut_facts_to_write(records: Iterable[Record], lost: Counter[str]
     lost["documents that are not of the test"] += len(left)
     options = (campaign.options if campaign else None) or {}
     criteria = options.get("criteria")
-    return PearmutFactsToWrite(
+    return PearmutCampaignToWrite(
         protocol=(campaign.protocol if campaign else None) or "",
         criteria=[one for one in criteria if isinstance(one, Mapping)] if isinstance(criteria, list | tuple) else [],
         systems=KeyAliasesInFile(_is_no_number, lost, systems),
@@ -129,7 +129,7 @@ def _is_named_by_first_item(name: str) -> bool:
 
 
 def gather_documents_to_write(
-    records: Iterable[Record], names: PearmutFactsToWrite, lost: Counter[str], *, judgments: bool
+    records: Iterable[Record], names: PearmutCampaignToWrite, lost: Counter[str], *, judgments: bool
 ) -> Iterator[PearmutDocumentToWrite]:
     """Yield test documents by key; one is in memory at a time."""
     with ExternalSorter() as entries:
@@ -163,7 +163,7 @@ def _document(key: str, entries: Iterable[tuple[list[str], str]], lost: Counter[
     return document
 
 
-def _has_place(judgment: JudgmentRow, names: PearmutFactsToWrite, lost: Counter[str]) -> bool:
+def _has_place(judgment: JudgmentRow, names: PearmutCampaignToWrite, lost: Counter[str]) -> bool:
     """Return whether a line of the log can hold the judgment; what it cannot hold is counted."""
     why = _left_out(judgment, names)
     if why is not None:
@@ -174,7 +174,7 @@ def _has_place(judgment: JudgmentRow, names: PearmutFactsToWrite, lost: Counter[
     return True
 
 
-def _left_out(judgment: JudgmentRow, names: PearmutFactsToWrite) -> str | None:
+def _left_out(judgment: JudgmentRow, names: PearmutCampaignToWrite) -> str | None:
     payload = judgment.payload.get("protocol")
     if payload not in ("da", "esa", "cesa", "mqm", "rating"):
         return f"judgments by {str(payload)[:40]}"

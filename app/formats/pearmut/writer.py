@@ -22,9 +22,9 @@ from app.formats.kit.strict_json import canonical_json
 from app.formats.pearmut.answers import COMMENT, format_answer, format_pearmut_errors
 from app.formats.pearmut.documents import (
     NOT_WRITTEN,
+    PearmutCampaignToWrite,
     PearmutDocumentToWrite,
-    PearmutFactsToWrite,
-    collect_pearmut_facts_to_write,
+    collect_pearmut_campaign_to_write,
     gather_documents_to_write,
 )
 from app.formats.pearmut.items import BY_CRITERIA, UNANSWERED
@@ -44,7 +44,7 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
 
     Data without a place is counted in `lost`. Each file must be read before the next.
     """
-    names = collect_pearmut_facts_to_write(contents.records(), lost)
+    names = collect_pearmut_campaign_to_write(contents.records(), lost)
     progress = PearmutProgressBuilder(contents.key, names.alike)
     yield "campaign.json", _campaign(contents, names, progress, lost)
     lines = _log(contents, names, progress, lost)
@@ -66,7 +66,7 @@ def _wrap_lines_in_member(key: str, lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _shown_documents(
-    contents: CampaignContents, names: PearmutFactsToWrite, lost: Counter[str]
+    contents: CampaignContents, names: PearmutCampaignToWrite, lost: Counter[str]
 ) -> Iterator[tuple[PearmutDocumentToWrite, list[str]]]:
     """Yield the documents of the campaign file in order, each with the systems that it shows."""
     for document in gather_documents_to_write(contents.records(), names, lost, judgments=True):
@@ -77,7 +77,7 @@ def _shown_documents(
 
 
 def _campaign(
-    contents: CampaignContents, names: PearmutFactsToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
+    contents: CampaignContents, names: PearmutCampaignToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
     """Yield the campaign, then one line per document, so that only one document is in memory."""
     protocol = PROTOCOLS.get(names.protocol, "DA")
@@ -105,7 +105,7 @@ def _slider(criterion: Mapping[str, object], lost: Counter[str]) -> dict[str, ob
 def _items(
     document: PearmutDocumentToWrite,
     shown: Sequence[str],
-    names: PearmutFactsToWrite,
+    names: PearmutCampaignToWrite,
     lost: Counter[str],
     *,
     prefill: bool = False,
@@ -138,7 +138,7 @@ def _items(
 
 
 def _log(
-    contents: CampaignContents, names: PearmutFactsToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
+    contents: CampaignContents, names: PearmutCampaignToWrite, progress: PearmutProgressBuilder, lost: Counter[str]
 ) -> Iterator[bytes]:
     for item_i, (document, systems) in enumerate(_shown_documents(contents, names, lost)):
         for rater, group in groupby(document.answers, key=lambda one: one.rater):
@@ -175,7 +175,7 @@ def _line(
     answers: Sequence[Answer],
     document: PearmutDocumentToWrite,
     shown: Sequence[str],
-    names: PearmutFactsToWrite,
+    names: PearmutCampaignToWrite,
     lost: Counter[str],
 ) -> dict[str, object]:
     unanswered = {names.systems.assign_alias(key): OPEN for key in shown}

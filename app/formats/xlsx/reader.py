@@ -103,7 +103,7 @@ def _read_cells(file: InputFile, held: IO[bytes], log: ReadLog) -> Iterator[_Cel
         )
 
 
-def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> None:
+def copy_file_within_limit(file: InputFile, copy: IO[bytes], log: ReadLog) -> None:
     """Copy a file of limited size, so that it can be read at any position. Raises Invalid."""
     size = 0
     with closing(file.open()) as raw:
@@ -111,14 +111,14 @@ def copy_file_within_limit(file: InputFile, held: IO[bytes], log: ReadLog) -> No
             size += len(block)
             if size > PACKED:
                 refuse_file(log, LineLocation(file.name, 0), f"more than {PACKED:,} bytes")
-            held.write(block)
-    held.seek(0)
+            copy.write(block)
+    copy.seek(0)
 
 
-def check_workbook(file: InputFile, held: IO[bytes], limits: ReaderLimits, log: ReadLog) -> None:
+def check_workbook(file: InputFile, copy: IO[bytes], limits: ReaderLimits, log: ReadLog) -> None:
     """Raise Invalid for a file that is not a zip archive, unpacks to too much, or declares entities."""
     try:
-        with zipfile.ZipFile(held) as archive:
+        with zipfile.ZipFile(copy) as archive:
             parts = archive.infolist()
             packed, unpacked = sum(p.compress_size for p in parts), sum(p.file_size for p in parts)
             bomb = unpacked > RATIO_FROM and unpacked > limits.ratio * packed
@@ -133,4 +133,4 @@ def check_workbook(file: InputFile, held: IO[bytes], limits: ReaderLimits, log: 
         refuse_file(
             log, LineLocation(file.name, 0), f"this is no spreadsheet that can be read ({type(fault).__name__})"
         )
-    held.seek(0)
+    copy.seek(0)

@@ -178,7 +178,7 @@ def _names(surface: DrawingSurface, names: list[str], left: float, top: float, c
     for i, name in enumerate(names):
         short = canvas.shorten_in_middle(name, LONGEST_NAME)
         surface.add_text(left - 6, top + (i + 0.5) * cell, short, ha="right", size=7.5)
-        surface.add_text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, upright=True)
+        surface.add_text(left + (i + 0.5) * cell, top - 6, short, ha="center", size=7.5, vertical=True)
         surface.add_box(left + i * cell, top + i * cell, cell, cell, fill=FAINT, edge=GROUND, thick=0.6)
 
 

@@ -76,18 +76,18 @@ class LevelAgreementInput:
     categories: int | None
 
 
-def make_level_agreement_input(level: Level, units: ValuesByUnit, choices: CoefficientSettings) -> LevelAgreementInput:
+def make_level_agreement_input(level: Level, units: ValuesByUnit, settings: CoefficientSettings) -> LevelAgreementInput:
     """Collect the coefficients of one level."""
     paired = units.with_two_or_more_values()
     model = fit_unit_rater_variances(paired)
     block = icc.find_complete_block(paired)
-    sorted_out = categorize_units(paired, choices) if level != "averaged" else None
+    sorted_out = categorize_units(paired, settings) if level != "averaged" else None
     coefficients: list[AgreementCoefficientEstimator] = []
     if paired.n_units:
-        coefficients += _coefficients_of_scores(level, paired, choices, model)
+        coefficients += _coefficients_of_scores(level, paired, settings, model)
         coefficients += _intraclass(paired, block, model)
         if sorted_out is not None:
-            every = categorize_units(units, choices)
+            every = categorize_units(units, settings)
             coefficients += _coefficients_of_categories(
                 sorted_out[0], sorted_out[1], model, every=every[0] if every else sorted_out[0]
             )
@@ -97,22 +97,22 @@ def make_level_agreement_input(level: Level, units: ValuesByUnit, choices: Coeff
     )
 
 
-def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple[ValuesByUnit, int] | None:
+def categorize_units(units: ValuesByUnit, settings: CoefficientSettings) -> tuple[ValuesByUnit, int] | None:
     """Return the units with categories 0 … K−1 as values, and K; None if the scale cannot be divided into categories.
 
     The categories are equal parts of the scale if `bins` is set, else the levels of the scale if there are few. On a
     scale without ends, such as a number of errors, `bins` makes the categories 0, 1, 2 … and the last one takes all
     higher values. The mean of repeats goes to the nearest level, or to the lower of two equally near ones.
     """
-    scale = choices.scale
+    scale = settings.scale
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
-        if choices.bins is None:
+        if settings.bins is None:
             return None
-        return units.with_replaced_values(np.clip(np.floor(units.value + SLACK), 0, choices.bins - 1)), choices.bins
+        return units.with_replaced_values(np.clip(np.floor(units.value + SLACK), 0, settings.bins - 1)), settings.bins
     wide = scale.maximum - scale.minimum
-    if choices.bins is not None:
-        code = np.clip(np.floor((units.value - scale.minimum) / wide * choices.bins + SLACK), 0, choices.bins - 1)
-        return units.with_replaced_values(code), choices.bins
+    if settings.bins is not None:
+        code = np.clip(np.floor((units.value - scale.minimum) / wide * settings.bins + SLACK), 0, settings.bins - 1)
+        return units.with_replaced_values(code), settings.bins
     n = round(wide / (scale.step or 1.0)) + 1
     if n > MOST_LEVELS:
         return None
@@ -121,11 +121,11 @@ def categorize_units(units: ValuesByUnit, choices: CoefficientSettings) -> tuple
 
 
 def _coefficients_of_scores(
-    level: Level, units: ValuesByUnit, choices: CoefficientSettings, model: UnitRaterVariances | None
+    level: Level, units: ValuesByUnit, settings: CoefficientSettings, model: UnitRaterVariances | None
 ) -> Iterator[AgreementCoefficientEstimator]:
     pool = count_pooled_values(units)
-    for t in choices.tolerances:
-        yield from _kappas(units, pool, t, choices, model)
+    for t in settings.tolerances:
+        yield from _kappas(units, pool, t, settings, model)
     agreement = None if model is None else model.icc_agreement
     yield AgreementCoefficientEstimator(
         "alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement
@@ -137,8 +137,8 @@ def _coefficients_of_scores(
     )
     if pool.values[0] >= 0 and pool.values.size <= MOST_DISTINCT:
         yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio", pool=pool))
-    for t in sorted({0.0, *choices.tolerances}):
-        yield _nominal(units, pool, t, choices, model)
+    for t in sorted({0.0, *settings.tolerances}):
+        yield _nominal(units, pool, t, settings, model)
     if not pairs.has_too_many_pairs(units):
         consistency = None if model is None else model.icc_consistency
         yield AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
@@ -154,12 +154,12 @@ def _kappas(
     units: ValuesByUnit,
     pool: PooledValueCounts,
     t: float,
-    choices: CoefficientSettings,
+    settings: CoefficientSettings,
     model: UnitRaterVariances | None,
 ) -> Iterator[AgreementCoefficientEstimator]:
     observed = kappa.share_within_tolerance(units, t, pool)
-    closed = compute_closed_form_chance(choices, t)
-    share = None if model is None else model.rater_agreement_within_tolerance(t, choices.step)
+    closed = compute_closed_form_chance(settings, t)
+    share = None if model is None else model.rater_agreement_within_tolerance(t, settings.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed, pool=pool)
         yield AgreementCoefficientEstimator(
@@ -169,19 +169,19 @@ def _kappas(
     expected = (
         None
         if model is None
-        else _agreement_beyond_chance(share, model.chance_agreement_within_tolerance(t, choices.step))
+        else _agreement_beyond_chance(share, model.chance_agreement_within_tolerance(t, settings.step))
     )
     histogram = pool.weighted_counts(units.equal_document_weights())
     by_pool = float(pool.count_value_pairs_within_tolerance(histogram, t)[0]) / units.value.size**2
     yield AgreementCoefficientEstimator("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
-def compute_closed_form_chance(choices: CoefficientSettings, t: float) -> float | None:
+def compute_closed_form_chance(settings: CoefficientSettings, tolerance: float) -> float | None:
     """Return P_e of the closed form; None if the scale has no ends or all its values are within the tolerance."""
-    steps = int(np.floor(t / choices.step + SLACK)) if choices.step else 0
-    if choices.levels is None or steps >= choices.levels - 1:
+    steps = int(np.floor(tolerance / settings.step + SLACK)) if settings.step else 0
+    if settings.levels is None or steps >= settings.levels - 1:
         return None
-    return kappa.chance_agreement_within_steps(choices.levels, steps)
+    return kappa.chance_agreement_within_steps(settings.levels, steps)
 
 
 def _agreement_beyond_chance(share: float | None, chance: float) -> float | None:
@@ -199,7 +199,7 @@ def _nominal(
     units: ValuesByUnit,
     pool: PooledValueCounts,
     t: float,
-    choices: CoefficientSettings,
+    settings: CoefficientSettings,
     model: UnitRaterVariances | None,
 ) -> AgreementCoefficientEstimator:
     of = alpha.krippendorff_alpha(units, "nominal", tolerance=t, pool=pool)
@@ -210,8 +210,8 @@ def _nominal(
         of,
         t,
         _agreement_beyond_chance(
-            model.rater_agreement_within_tolerance(t, choices.step),
-            model.chance_agreement_within_tolerance(t, choices.step),
+            model.rater_agreement_within_tolerance(t, settings.step),
+            model.chance_agreement_within_tolerance(t, settings.step),
         ),
     )
 

@@ -105,28 +105,29 @@ def make_span_agreement_input(marked: spans.MarkedJudgments) -> SpanAgreementInp
 
 
 def make_level_view(
-    plan: LevelAgreementInput,
+    level_input: LevelAgreementInput,
     intervals: Sequence[Interval | None],
-    choices: CoefficientSettings,
+    settings: CoefficientSettings,
     length: Codes,
-    level: float | None,
+    interval_level: float | None,
 ) -> LevelAgreementView:
     """Make the view of one level."""
-    units, size = plan.units, plan.units.n_values_by_unit()
-    block, model = plan.block, plan.components
+    units, size = level_input.units, level_input.units.n_values_by_unit()
+    block, model = level_input.block, level_input.components
     return LevelAgreementView(
-        level=plan.level,
+        level=level_input.level,
         n_units=units.n_units,
-        n_single=plan.n_single,
+        n_single=level_input.n_single,
         n_values=units.value.size,
         n_pairs=int((size * (size - 1) // 2).sum()),
         n_raters=np.unique(units.rater).size,
         n_documents=np.unique(units.document).size,
-        categories=plan.categories,
+        categories=level_input.categories,
         statistics=[
-            make_statistic_view(one, ends, units, level) for one, ends in zip(plan.statistics, intervals, strict=True)
+            make_statistic_view(one, ends, units, interval_level)
+            for one, ends in zip(level_input.statistics, intervals, strict=True)
         ],
-        by_length=_by_length(plan, choices, length),
+        by_length=_by_length(level_input, settings, length),
         components=model
         and AgreementVarianceComponents(
             unit=float(model.unit), rater=float(model.rater), residual=float(model.residual)
@@ -136,14 +137,18 @@ def make_level_view(
 
 
 def make_statistic_view(
-    coefficient: AgreementCoefficientEstimator, ends: Interval | None, units: ValuesByUnit, level: float | None
+    coefficient: AgreementCoefficientEstimator, ends: Interval | None, units: ValuesByUnit, interval_level: float | None
 ) -> AgreementStatistic:
-    """Make the view of one coefficient. level: confidence level of intervals, None if none are requested."""
+    """Make the view of one coefficient. interval_level: None if no intervals are requested."""
     value = number_or_none(float(coefficient.estimate(units.equal_document_weights())[0]))
-    if coefficient.jackknife and level is not None:
+    if coefficient.jackknife and interval_level is not None:
         raters, documents = np.unique(units.rater).size, np.unique(units.document).size
         few = documents * raters * (raters - 1) // 2 <= MOST_LEFT_OUT
-        ends = interval_or_none(*bootstrap.jackknife_interval(coefficient.estimate, units, level)) if few else None
+        ends = (
+            interval_or_none(*bootstrap.jackknife_interval(coefficient.estimate, units, interval_level))
+            if few
+            else None
+        )
     return AgreementStatistic(
         statistic=coefficient.key,
         tolerance=coefficient.tolerance,
@@ -159,15 +164,15 @@ def make_statistic_view(
 
 
 def _by_length(
-    plan: LevelAgreementInput, choices: CoefficientSettings, length: Codes
+    level_input: LevelAgreementInput, settings: CoefficientSettings, length: Codes
 ) -> list[AgreementByDocumentLengthLine]:
     """Return agreement by length, for buckets that have units, at the main tolerance (15 on a slider)."""
-    units = plan.units
+    units = level_input.units
     if not units.n_units:
         return []
-    t = choose_main_score_tolerance(choices)
-    chance = None if t is None else compute_closed_form_chance(choices, t)
-    of = {one.key: one.estimate for one in plan.statistics if one.tolerance is None}
+    t = choose_main_tolerance(settings)
+    chance = None if t is None else compute_closed_form_chance(settings, t)
+    of = {one.key: one.estimate for one in level_input.statistics if one.tolerance is None}
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
     count, lines = make_weighted_rater_pair_counter(units), []
     for low, high in LENGTHS:
@@ -189,22 +194,22 @@ def _by_length(
     return lines
 
 
-def choose_main_score_tolerance(choices: CoefficientSettings) -> float | None:
+def choose_main_tolerance(settings: CoefficientSettings) -> float | None:
     """Return 15 if it is among the tolerances (G: one of the most reasonable), else the middle one."""
-    ts = choices.tolerances
+    ts = settings.tolerances
     return None if not ts else 15.0 if 15.0 in ts else ts[len(ts) // 2]
 
 
 def list_rater_pairs(
-    plan: LevelAgreementInput, categories: tuple[ValuesByUnit, int] | None
+    level_input: LevelAgreementInput, categories: tuple[ValuesByUnit, int] | None
 ) -> tuple[list[RaterPairLine], list[str]]:
     """Return the rater pairs and a note of what was left out; if there are too many, keep those that share most."""
-    units = plan.units
+    units = level_input.units
     if pairs.has_too_many_pairs(units):
         return [], [pairs.TOO_MANY_PAIRS]
     rater_pairs = pairs.compare_rater_pairs(units)
     sorted_out = {} if categories is None else _categorical(*categories)
-    ranked = rankings.compare_rater_rankings(units) if plan.level == "segments" else {}
+    ranked = rankings.compare_rater_rankings(units) if level_input.level == "segments" else {}
     lines = [_pair_line(one, ranked, sorted_out) for one in rater_pairs]
     if len(lines) <= MOST_LINES:
         return lines, []
@@ -242,15 +247,15 @@ def _pair_line(
 
 
 def list_self_agreements(
-    ratings: RawRatings, choices: CoefficientSettings, same: tuple[str, ...]
+    ratings: RawRatings, settings: CoefficientSettings, same: tuple[str, ...]
 ) -> tuple[list[SelfAgreementLine], list[str]]:
     """Return self-agreement on repeats and on translations judged under several names, and a note of what was left out.
 
     Self-agreement on repeats is given by rater and overall.
     """
-    t = choose_main_score_tolerance(choices)
+    t = choose_main_tolerance(settings)
     t = 0.0 if t is None else t
-    chance = compute_closed_form_chance(choices, t)
+    chance = compute_closed_form_chance(settings, t)
     again = intra.pair_consecutive_ratings(ratings.rows)
     names = ratings.rows.labels.raters
     lines = [_self_line("repeats", None, again, t, chance)]
@@ -260,7 +265,7 @@ def list_self_agreements(
     ]
     left_out = []
     for first, second in pairwise(look_up_system_codes(ratings, same)):
-        own, between_raters = intra.pair_ratings_under_two_names(ratings.rows, first, second)
+        own, between_raters = intra.pair_ratings_of_duplicate_systems(ratings.rows, first, second)
         lines.append(_self_line("same_output", None, own, t, chance))
         if between_raters is None:
             left_out = [pairs.TOO_MANY_PAIRS]
@@ -299,35 +304,35 @@ def _self_line(
     )
 
 
-def make_span_view(plan: SpanAgreementInput, intervals: Sequence[Interval | None]) -> SpanAgreementView:
+def make_span_view(span_input: SpanAgreementInput, intervals: Sequence[Interval | None]) -> SpanAgreementView:
     """Make the view of agreement on marked errors."""
-    once: Floats = np.ones((1, plan.marked.n_documents))
-    values = {name: number_or_none(float(of(once)[0])) for name, of in plan.of.items()}
-    empty = (plan.characters.of_first == 0) & (plan.characters.of_second == 0)
+    once: Floats = np.ones((1, span_input.marked.n_documents))
+    values = {name: number_or_none(float(of(once)[0])) for name, of in span_input.of.items()}
+    empty = (span_input.characters.of_first == 0) & (span_input.characters.of_second == 0)
     return SpanAgreementView(
-        n_pairs=plan.characters.first.size,
-        n_marks=plan.marked.row.size,
-        n_skipped=plan.marked.skipped,
+        n_pairs=span_input.characters.first.size,
+        n_marks=span_input.marked.row.size,
+        n_skipped=span_input.marked.skipped,
         n_both_empty=int(empty.sum()),
         figures=[
             SpanAgreementLine(statistic=name, value=values[name], interval=ends)
-            for name, ends in zip(plan.of, intervals, strict=True)
+            for name, ends in zip(span_input.of, intervals, strict=True)
         ],
     )
 
 
 def list_agreement_warnings(
-    ratings: RawRatings, plans: Sequence[LevelAgreementInput], choices: CoefficientSettings
+    ratings: RawRatings, level_inputs: Sequence[LevelAgreementInput], settings: CoefficientSettings
 ) -> list[str]:
     """Return the warnings that readers of the report need."""
     if not len(ratings.rows):
         return [NOTHING]
-    if not any(plan.units.n_units for plan in plans):
+    if not any(plan.units.n_units for plan in level_inputs):
         return [ONE_RATER]
     messages = []
     if not ratings.rows.documents_known:
         messages.append(UNKNOWN_DOCUMENTS)
-    for plan in plans:
+    for plan in level_inputs:
         documents = np.unique(plan.units.document).size
         if 0 < documents < FEW_DOCUMENTS:
             messages.append(
@@ -343,7 +348,9 @@ def list_agreement_warnings(
                 f"{', '.join(missing)}; have more texts rated twice"
             )
     left = [
-        t for t in choices.tolerances if choices.levels is not None and compute_closed_form_chance(choices, t) is None
+        t
+        for t in settings.tolerances
+        if settings.levels is not None and compute_closed_form_chance(settings, t) is None
     ]
     if left:
         messages.append(

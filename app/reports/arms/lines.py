@@ -187,11 +187,11 @@ def _pace(name: str, what: Literal["learning", "fatigue"], slope: PaceSlope) -> 
 
 
 def count_arm_revisions(
-    names: Sequence[str], parts: Sequence[tuple[TimedJudgments, RatingEventTable]]
+    names: Sequence[str], condition_rows: Sequence[tuple[TimedJudgments, RatingEventTable]]
 ) -> Iterator[ArmRevisions]:
     """Yield how often segment scores were changed, by condition."""
     base: tuple[float | None, float | None] = (None, None)
-    for i, (name, (work, events)) in enumerate(zip(names, parts, strict=True)):
+    for i, (name, (work, events)) in enumerate(zip(names, condition_rows, strict=True)):
         keep = mask_first_rows_of_judgments(work.rows) & (work.rows.kind == RatingLevel.SEGMENT)
         segments = work.where(keep)
         changes = count_changed_scores(
@@ -216,9 +216,9 @@ def _percent(before: float | None, after: float | None) -> float | None:
     return None if not before or after is None else 100 * (after - before) / before
 
 
-def measure_condition_times(parts: Sequence[tuple[TimedJudgments, RatingEventTable]]) -> Times:
+def measure_condition_times(condition_rows: Sequence[tuple[TimedJudgments, RatingEventTable]]) -> Times:
     """Measure the durations in each condition."""
-    return [measure_durations_by_unit_kind(work) for work, _ in parts]
+    return [measure_durations_by_unit_kind(work) for work, _ in condition_rows]
 
 
 def list_time_warnings(

@@ -50,7 +50,9 @@ def _prepare(
 ) -> ReportWork[VarianceComponentsView]:
     model = load_ratings_with_variance_model(session, snapshots[0], options, options.draws)
     return ReportWork(
-        model.n_chunks, model.draw_component_chunk, lambda parts: _view(model, parse_component_draw_chunks(parts))
+        model.n_chunks,
+        model.compute_component_draw_chunk,
+        lambda parts: _view(model, parse_component_draw_chunks(parts)),
     )
 
 

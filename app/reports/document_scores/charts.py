@@ -62,7 +62,7 @@ def _dots(surface: DrawingSurface, view: DocumentScoresView, bottom: float) -> N
     xs, ys = zip(*(at(*point) for point in view.points), strict=True)
     surface.axes.scatter(xs, ys, s=7, color=BLUE, alpha=0.35, linewidths=0, zorder=3)
     surface.add_text(LEFT + SIDE / 2, bottom + 26, "mean of the segment scores", ha="center", size=8, color=QUIET)
-    surface.add_text(14, bottom - SIDE / 2, "document score", size=8, color=QUIET, upright=True)
+    surface.add_text(14, bottom - SIDE / 2, "document score", size=8, color=QUIET, vertical=True)
 
 
 def _by_length(surface: DrawingSurface, view: DocumentScoresView, bottom: float) -> None:

@@ -102,7 +102,7 @@ class StabilityForecaster:
     def compute_chunk(self, number: int) -> bytes:
         """Compute one method, or in the last chunk the pairs."""
         if number == len(METHODS):
-            return _PAIRS.dump_json(self.forecast_pairs())
+            return _PAIRS.dump_json(self.forecast_system_pair_replication())
         method = METHODS[number]
         try:
             figures = self._bootstrap() if number == 0 else self._parametric("same" if number == 1 else "new")
@@ -154,7 +154,7 @@ class StabilityForecaster:
             for components, means, worlds in self._draw_worlds(planner, planner.components, rng)
         ]
         return {
-            **average_forecasts_over_worlds(forecasts),
+            **average_forecasts_over_simulated_worlds(forecasts),
             "studies": sum(one.worlds * one.studies for one in forecasts),
         }
 
@@ -178,7 +178,7 @@ class StabilityForecaster:
         # The true means scatter around the estimates as far as the judgments leave them uncertain.
         return [(one, None if means is None else means + spread * rng.normal(size=means.size), 1) for one in drawn]
 
-    def forecast_pairs(self) -> list[PairForecastLine]:
+    def forecast_system_pair_replication(self) -> list[PairForecastLine]:
         """Forecast all pairs of systems that share segments, the better first; of many systems, only neighbours."""
         if not self.data.ratings.documents_known:
             return []
@@ -218,7 +218,7 @@ class StabilityForecaster:
         )
 
 
-def average_forecasts_over_worlds(forecasts: Sequence[RankingStabilityForecast]) -> dict[str, Any]:
+def average_forecasts_over_simulated_worlds(forecasts: Sequence[RankingStabilityForecast]) -> dict[str, Any]:
     """Average the forecasts of possible worlds; low and high enclose nine tenths of their SRP values."""
     if len(forecasts) == 1:
         return asdict(forecasts[0])

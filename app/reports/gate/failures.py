@@ -59,29 +59,29 @@ def make_missing_failure_definition_error() -> Invalid:
 
 
 def make_failures_view(
-    inputs: RecipeInput, recipe: Recipe, known: FailingRatings, systems: tuple[str, str], alpha: float
+    inputs: RecipeInput, recipe: Recipe, failing: FailingRatings, systems: tuple[str, str], alpha: float
 ) -> FailuresView:
     """Make the view of the failures of candidate and baseline among the ratings that the recipe ranks."""
-    selection = select_rows_by_recipe(inputs.rows.with_scores(known.failed.astype(np.float64)), recipe)
+    selection = select_rows_by_recipe(inputs.rows.with_scores(failing.failed.astype(np.float64)), recipe)
     ranked = selection.ratings.where(selection.ranked)
     codes = [ranked.labels.systems.index(key) for key in systems]
     candidate, baseline = (
         SystemFailuresView.from_failures(count_system_failures(ranked, ranked.score > 0, code, alpha)) for code in codes
     )
-    return FailuresView(by=known.by, candidate=candidate, baseline=baseline)
+    return FailuresView(by=failing.by, candidate=candidate, baseline=baseline)
 
 
 def withhold_claim_by_failures(
-    decision: GateDecision, tails: FailuresView | None, most: float | None
+    decision: GateDecision, failures: FailuresView | None, most: float | None
 ) -> tuple[GateDecision, list[str]]:
     """Reject a claim about the mean if the candidate may fail on more documents than are allowed."""
-    if most is None or tails is None or not decision.holds:
+    if most is None or failures is None or not decision.holds:
         return decision, []
-    share = tails.candidate.documents
+    share = failures.candidate.documents
     if share.high <= most:
         return decision, []
     why = (
         f"the claim about the mean would hold, but {share.found} of {share.n} documents of the candidate have "
-        f"{tails.by}, so up to {share.high:.1%} of all may have one, and at most {most:.1%} are allowed"
+        f"{failures.by}, so up to {share.high:.1%} of all may have one, and at most {most:.1%} are allowed"
     )
     return replace(decision, holds=False, verdict="inconclusive"), [why]

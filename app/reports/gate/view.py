@@ -71,10 +71,11 @@ class SystemFailuresView(BaseModel):
     )
 
     @classmethod
-    def from_failures(cls, tail: SystemFailures) -> SystemFailuresView:
+    def from_failures(cls, failures: SystemFailures) -> SystemFailuresView:
         """Make the view of the statistics of failures."""
         return cls(
-            documents=FailureShareView(**asdict(tail.documents)), segments=FailureShareView(**asdict(tail.segments))
+            documents=FailureShareView(**asdict(failures.documents)),
+            segments=FailureShareView(**asdict(failures.segments)),
         )
 
 

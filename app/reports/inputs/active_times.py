@@ -13,7 +13,7 @@ from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
 from app.stats.timing.active_time import TimeSpentTable, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session
-from app.storage.hours import CampaignActivityLog, SpaceDelimitedSides
+from app.storage.hours import CampaignActivityLog, SpaceDelimitedLanguages
 
 Ids = npt.NDArray[np.int64]
 Places = dict[str, Ids]
@@ -30,7 +30,7 @@ def fill_missing_start_times(
     if until is None or not judgment_ids.size:
         return events
     view = snapshot.campaign
-    spacing = SpaceDelimitedSides(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
+    spacing = SpaceDelimitedLanguages(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     read = hours.load_recorded_activity(session, snapshot.campaign_id, spacing, until=until)
     seconds = _seconds(
         compute_time_spent(read.log, read.screens),

@@ -106,11 +106,11 @@ def _people(snapshot: CampaignSnapshot, raters: Sequence[str], linked: Mapping[s
     )
 
 
-def find_unlinked_shared_rater_keys(group: Sequence[CampaignCalibrationSplit]) -> list[str]:
+def find_unlinked_shared_rater_keys(splits: Sequence[CampaignCalibrationSplit]) -> list[str]:
     """Return keys that raters of several of these campaigns share although nobody has linked them as one person."""
     alone = [
         key
-        for one in group
+        for one in splits
         for key, who in zip(one.ratings.rows.labels.raters, one.people, strict=True)
         if who.startswith(ACCOUNT)
     ]
@@ -123,9 +123,9 @@ def format_raters_for_warning(keys: Sequence[str], most: int = 5) -> str:
     return shown if len(keys) <= most else f"{shown} and {len(keys) - most} more"
 
 
-def make_values_by_unit(parts: CampaignCalibrationSplit, rows: Bools, repeats: Repeated) -> ValuesByUnit:
+def make_values_by_unit(split: CampaignCalibrationSplit, rows: Bools, repeats: Repeated) -> ValuesByUnit:
     """Return the units of some rows of a campaign."""
-    return make_segment_units(parts.ratings.rows.where(rows), repeated=repeats)
+    return make_segment_units(split.ratings.rows.where(rows), repeated=repeats)
 
 
 def have_same_source_text(first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address) -> bool:
@@ -134,29 +134,29 @@ def have_same_source_text(first: CampaignCalibrationSplit, second: CampaignCalib
     return ours is None or theirs is None or ours == theirs
 
 
-def list_calibration_pairs_of_units(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> list[Pair]:
+def list_calibration_pairs_of_units(split: CampaignCalibrationSplit, units: ValuesByUnit) -> list[Pair]:
     """Return the calibration pair of each unit."""
-    labels = parts.ratings.rows.labels
+    labels = split.ratings.rows.labels
     keys = [labels.documents[d] for d in units.document.tolist()]
     positions = labels.segment_position[units.place].tolist()
-    return [(k, p, parts.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
+    return [(k, p, split.digests.get((k, p))) for k, p in zip(keys, positions, strict=True)]
 
 
-def find_agreed_scores(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> Floats:
+def find_agreed_scores(split: CampaignCalibrationSplit, units: ValuesByUnit) -> Floats:
     """Return the agreed score of each unit, NaN if it has none."""
-    labels = parts.ratings.rows.labels
-    known = [parts.items.get(labels.documents[d]) for d in units.document.tolist()]
+    labels = split.ratings.rows.labels
+    known = [split.items.get(labels.documents[d]) for d in units.document.tolist()]
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def count_items_without_agreed_score(parts: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
+def count_items_without_agreed_score(split: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
     """Count the calibration items of a campaign that are dropped because they have no agreed score."""
-    n = int((~np.isfinite(find_agreed_scores(parts, make_values_by_unit(parts, parts.calibration, repeats)))).sum())
-    return [{"reason": UNAGREED, "n": n, "campaign": parts.campaign_key}] if n else []
+    n = int((~np.isfinite(find_agreed_scores(split, make_values_by_unit(split, split.calibration, repeats)))).sum())
+    return [{"reason": UNAGREED, "n": n, "campaign": split.campaign_key}] if n else []
 
 
 def pool_calibration_pair_scores(
-    parts: Sequence[tuple[CampaignCalibrationSplit, ValuesByUnit]],
+    splits_with_units: Sequence[tuple[CampaignCalibrationSplit, ValuesByUnit]],
 ) -> tuple[ValuesByUnit, list[Pair], Floats]:
     """Pool the calibration pairs of several campaigns in one language.
 
@@ -165,14 +165,14 @@ def pool_calibration_pair_scores(
     """
     scores: dict[Pair, dict[str, list[float]]] = {}
     agreed: dict[Pair, float] = {}
-    for part, units in parts:
+    for part, units in splits_with_units:
         pairs, known = list_calibration_pairs_of_units(part, units), find_agreed_scores(part, units)
         for unit, rater, value in zip(units.unit.tolist(), units.rater.tolist(), units.value.tolist(), strict=True):
             if np.isfinite(known[unit]):
                 scores.setdefault(pairs[unit], {}).setdefault(part.people[rater], []).append(value)
                 agreed[pairs[unit]] = float(known[unit])
     order = sorted(scores, key=lambda pair: (pair[0], pair[1], pair[2] or ""))
-    raters = tuple(sorted({who for part, _ in parts for who in part.people}))
+    raters = tuple(sorted({who for part, _ in splits_with_units for who in part.people}))
     code = {name: i for i, name in enumerate(raters)}
     rows = [(u, code[r], float(np.mean(v))) for u, p in enumerate(order) for r, v in sorted(scores[p].items())]
     unit, rater, value = zip(*rows, strict=True) if rows else ((), (), ())
@@ -203,17 +203,17 @@ def merge_units_by_person(units: ValuesByUnit, people: Sequence[str], raters: tu
     return replace(units, unit=unit, rater=rater, value=value, raters=raters)
 
 
-def replace_unknown_documents_by_segments(parts: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
+def replace_unknown_documents_by_segments(split: CampaignCalibrationSplit, units: ValuesByUnit) -> ValuesByUnit:
     """Return the units with the documents that intervals resample; if documents are unknown, each segment is one."""
-    if parts.ratings.rows.documents_known:
+    if split.ratings.rows.documents_known:
         return units
-    n = parts.ratings.rows.labels.segment_document.size
+    n = split.ratings.rows.labels.segment_document.size
     return replace(units, document=units.place.astype(np.int32), n_documents=n)
 
 
 def make_language_pair_ratings(
     direction: CampaignCalibrationSplit,
-    group: Sequence[CampaignCalibrationSplit],
+    splits: Sequence[CampaignCalibrationSplit],
     pairs: dict[Pair, int],
     repeats: Repeated,
 ) -> tuple[LanguagePairRatings, ValuesByUnit]:
@@ -222,7 +222,7 @@ def make_language_pair_ratings(
     pairs: number of each pair over all languages; new pairs are added to it.
     """
     units, keys, agreed = pool_calibration_pair_scores(
-        [(one, make_values_by_unit(one, one.calibration, repeats)) for one in group]
+        [(one, make_values_by_unit(one, one.calibration, repeats)) for one in splits]
     )
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [
@@ -238,9 +238,9 @@ def make_language_pair_ratings(
     ), units
 
 
-def make_comparison_header(parts: Sequence[CampaignCalibrationSplit]) -> dict[str, Any]:
+def make_comparison_header(splits: Sequence[CampaignCalibrationSplit]) -> dict[str, Any]:
     """Return the fields with which the view of a comparison begins."""
-    campaign_ratings = [one.ratings for one in parts]
+    campaign_ratings = [one.ratings for one in splits]
     return {
         "campaigns": {one.snapshot.campaign.key: one.snapshot.version for one in campaign_ratings},
         "data_hash": " ".join(one.data_hash for one in campaign_ratings),

@@ -61,44 +61,46 @@ class _HeldColumns:
         yield getattr(self.rows, name)
 
 
-def hash_report_data(rows: Ratings, documents: DocumentTable, known: Mapping[str, texts.SystemDescription]) -> str:
+def hash_report_data(
+    rows: Ratings, documents: DocumentTable, system_descriptions: Mapping[str, texts.SystemDescription]
+) -> str:
     """Return the digest of all data that a report used; the same data give the same digest in any database.
 
     Besides the ratings it covers their meaning (scale, which direction is better), the domains of the rated documents,
     and the names and kinds of the systems.
     """
     meaning = ScoreSemantics(rows.higher_is_better, rows.documents_known, rows.standardised, rows.scale)
-    return hash_rating_columns(_HeldColumns(rows), meaning, documents, known)
+    return hash_rating_columns(_HeldColumns(rows), meaning, documents, system_descriptions)
 
 
 def hash_rating_columns(
-    source: HashableRatingColumns,
+    columns: HashableRatingColumns,
     meaning: ScoreSemantics,
     documents: DocumentTable,
-    known: Mapping[str, texts.SystemDescription],
+    system_descriptions: Mapping[str, texts.SystemDescription],
 ) -> str:
     """Return the same digest for ratings that need not be in memory."""
-    digest, names = hashlib.sha256(), source.labels
+    digest, names = hashlib.sha256(), columns.labels
     labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
-    occurs = {name: source.flag_occurring_codes(name, len(words)) for name, words in labels.items()}
+    occurs = {name: columns.flag_occurring_codes(name, len(words)) for name, words in labels.items()}
     beside = [
         (meaning.higher_is_better, meaning.documents_known, meaning.standardised),
         meaning.scale and astuple(meaning.scale),
         [documents.domain[code] for code in np.flatnonzero(occurs["document"])],
-        [astuple(known[names.systems[code]]) for code in np.flatnonzero(occurs["system"])],
+        [astuple(system_descriptions[names.systems[code]]) for code in np.flatnonzero(occurs["system"])],
     ]
     digest.update(json.dumps(beside).encode() + b"\0")
     numbers: dict[str, npt.NDArray[np.integer]] = {}
     for name, words in labels.items():
         digest.update("\n".join(words[i] for i in np.flatnonzero(occurs[name])).encode() + b"\0")
         numbers[name] = _number(occurs[name])
-    shown = source.flag_occurring_codes("segment", names.segment_position.size)
+    shown = columns.flag_occurring_codes("segment", names.segment_position.size)
     # A rating of a whole document has the code −1, which selects the last entry.
     numbers["segment"] = np.append(_number(shown), -1)
     digest.update(np.ascontiguousarray(numbers["document"][names.segment_document[shown]]).tobytes())
     digest.update(np.ascontiguousarray(names.segment_position[shown]).tobytes())
     for name in COLUMNS:
-        for part in source.iterate_column(name):
+        for part in columns.iterate_column(name):
             digest.update(np.ascontiguousarray(numbers[name][part] if name in numbers else part).data)
     return "sha256:" + digest.hexdigest()
 

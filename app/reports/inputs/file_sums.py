@@ -43,32 +43,32 @@ FROM_SUMS = "from sums"
 """Marks the key of a report that was made from sums, because its figures may differ in their last digits."""
 
 
-def find_ratings_folder_if_large(session: Session, about: CampaignSnapshot) -> RatingsFolder | None:
+def find_ratings_folder_if_large(session: Session, snapshot: CampaignSnapshot) -> RatingsFolder | None:
     """Return the folder of the file of ratings if the campaign is summed; None if its ratings are held in memory."""
     folder = find_ratings_folder(session)
-    if folder is None or find_campaign_protocol(about.campaign).level == "document":
+    if folder is None or find_campaign_protocol(snapshot.campaign).level == "document":
         return None
-    return folder if folder.is_campaign_large(session, about.campaign_id) else None
+    return folder if folder.is_campaign_large(session, snapshot.campaign_id) else None
 
 
-def list_report_key_parts_for_sums(session: Session, about: CampaignSnapshot) -> list[object]:
+def list_report_key_parts_for_sums(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     """Return the key parts that distinguish a report made from sums from one made in memory."""
-    return [] if find_ratings_folder_if_large(session, about) is None else [FROM_SUMS]
+    return [] if find_ratings_folder_if_large(session, snapshot) is None else [FROM_SUMS]
 
 
-def check_large_campaign_summable(session: Session, about: CampaignSnapshot) -> None:
-    """Raise LargeExtraNeeded if a campaign is large and cannot be summed on this machine."""
-    if find_ratings_folder_if_large(session, about) is not None:
+def check_duckdb_if_campaign_large(session: Session, snapshot: CampaignSnapshot) -> None:
+    """Raise DuckdbNotInstalled if a campaign is large and cannot be summed on this machine."""
+    if find_ratings_folder_if_large(session, snapshot) is not None:
         check_duckdb_installed()
 
 
 def open_or_write_ratings_file(
-    session: Session, about: CampaignSnapshot, read: ScoreDefinition, folder: RatingsFolder
+    session: Session, snapshot: CampaignSnapshot, definition: ScoreDefinition, folder: RatingsFolder
 ) -> RatingsFile:
     """Open the file of ratings for a score definition; write it first if necessary."""
     check_duckdb_installed()
-    profile = score_unscored_judgments(session, about.campaign_id, read)
-    keys = {"campaign_id": about.campaign_id, "profile_id": profile, "version": about.version}
+    profile = score_unscored_judgments(session, snapshot.campaign_id, definition)
+    keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
     key = make_ratings_file_key(session, **keys)
     path = folder.find_file_and_mark_used(key)
     if path is None:
@@ -76,20 +76,23 @@ def open_or_write_ratings_file(
             write_ratings_file(session, part, **keys)
         folder.delete_stale_files()
         path = folder.path / key.folder_name
-    return RatingsFile.open(path, make_ratings_metadata(about.campaign, read))
+    return RatingsFile.open(path, make_ratings_metadata(snapshot.campaign, definition))
 
 
 def hash_included_ratings_in_file(
-    file: RatingsFile, counting: Recipe, documents: DocumentTable, words: Mapping[str, texts.SystemDescription]
+    file: RatingsFile,
+    recipe: Recipe,
+    documents: DocumentTable,
+    system_descriptions: Mapping[str, texts.SystemDescription],
 ) -> str:
     """Return the digest of the ratings that a recipe includes, equal to that of ratings in memory.
 
     The file is opened a second time.
     """
-    frame = file.frame
-    meaning = ScoreSemantics(frame.higher_is_better, frame.documents_known, frame.standardised, frame.scale)
+    metadata = file.metadata
+    meaning = ScoreSemantics(metadata.higher_is_better, metadata.documents_known, metadata.standardised, metadata.scale)
     with closing(file.open_for_another_thread()) as again:
-        return hash_rating_columns(HashableFileColumns(again, counting.exclude), meaning, documents, words)
+        return hash_rating_columns(HashableFileColumns(again, recipe.exclude), meaning, documents, system_descriptions)
 
 
 def _code(labels: RatingLabels, exclusion: ExclusionTarget) -> int | None:
@@ -228,7 +231,7 @@ class RatingsFileWithScoreChanges:
     """
 
     folder: Path
-    frame: RatingsMetadata
+    metadata: RatingsMetadata
 
     @contextmanager
     def open_sums_after_change(
@@ -236,17 +239,17 @@ class RatingsFileWithScoreChanges:
     ) -> Iterator[SummableRatingsFile]:
         """Open the sums under a recipe after a change.
 
-        Raises LargeExtraNeeded, RatingsFileGone, and Invalid if the scale has no end towards which scores can move.
+        Raises DuckdbNotInstalled, RatingsFileGone, and Invalid if the scale has no end towards which scores can move.
         """
         labels = RatingsFile.load_labels(self.folder)
-        how = UNCHANGED if change is None else _find_file_change(change, labels, self.frame, documents)
+        how = UNCHANGED if change is None else _find_file_change(change, labels, self.metadata, documents)
         codes = tuple(code for code, key in enumerate(labels.systems) if key in unshown)
-        with closing(RatingsFile.open(self.folder, self.frame, how)) as file:
+        with closing(RatingsFile.open(self.folder, self.metadata, how)) as file:
             yield SummableRatingsFile(file, recipe, codes)
 
     def load_row_per_document_and_rater(self, recipe: Recipe) -> Ratings:
         """Return a row for each document, rater and role among ranked ratings and references."""
-        with closing(RatingsFile.open(self.folder, self.frame)) as file:
+        with closing(RatingsFile.open(self.folder, self.metadata)) as file:
             document, rater, role = file.list_document_rater_role_combinations(
                 SummableRatingsFile(file, recipe).ranked_and_reference_rows_filter
             )
@@ -256,7 +259,7 @@ class RatingsFileWithScoreChanges:
 
 
 def _find_file_change(
-    change: ScoreChange, labels: RatingLabels, frame: RatingsMetadata, documents: DocumentTable | None
+    change: ScoreChange, labels: RatingLabels, metadata: RatingsMetadata, documents: DocumentTable | None
 ) -> RatingsReadOverride:
     """Return what to read differently so that it equals `apply_score_change` on ratings in memory."""
     systems = tuple(code for code, key in enumerate(labels.systems) if key in change.left_out | change.scaled)
@@ -265,7 +268,7 @@ def _find_file_change(
         ("role", (RatingRole.REFERENCE.value,) if change.references else ()),
     )
     if change.factor is not None:
-        return RatingsReadOverride(scores=_find_score_rule(change.group, change.factor, touched, frame))
+        return RatingsReadOverride(scores=_find_score_rule(change.group, change.factor, touched, metadata))
     what, _, key = change.what.partition(":")
     if what == "domain":
         domains = () if documents is None else documents.domain
@@ -276,9 +279,9 @@ def _find_file_change(
     return RatingsReadOverride(left_out=touched)
 
 
-def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, frame: RatingsMetadata) -> ScoreRescaling:
+def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, metadata: RatingsMetadata) -> ScoreRescaling:
     """Return the change that `degrade_scores` or `inflate_scores` makes."""
     better = group == "inflated"
-    if frame.higher_is_better:
-        return ScoreRescaling(touched, find_target_scale_end(frame, lowest=not better), 1.0, d)
+    if metadata.higher_is_better:
+        return ScoreRescaling(touched, find_target_scale_end(metadata, lowest=not better), 1.0, d)
     return ScoreRescaling(touched, 0.0, 1.0, d) if better else ScoreRescaling(touched, 0.0, d, 1.0)

@@ -20,7 +20,7 @@ from app.stats.ratings import Codes, Floats, Ratings
 from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage import ratings, side_tables, texts
 from app.storage.db import Session
-from app.storage.full_scans import plan_for_full_scans
+from app.storage.full_scans import disable_nested_loops
 
 On = Literal["score", "errors"]
 
@@ -80,7 +80,7 @@ def load_ratings_with_times(
 
 def load_control_ratings(session: Session, snapshot: CampaignSnapshot) -> tuple[Ratings, bool]:
     """Load the ratings that tests of control items use, and whether the campaign has any rating of a segment."""
-    with plan_for_full_scans(session):
+    with disable_nested_loops(session):
         loaded, profile = _load_ratings(session, snapshot, ratings.CONTROLS)
     of_segments = ratings.has_segment_ratings(
         session, campaign_id=snapshot.campaign_id, profile_id=profile, version=snapshot.version

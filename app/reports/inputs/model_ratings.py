@@ -83,7 +83,7 @@ class RatingsWithVarianceModel:
         """The number of chunks of draws."""
         return -(-self.draws // DRAWS_OF_A_CHUNK) if len(self.ratings) else 0
 
-    def draw_component_chunk(self, number: int) -> bytes:
+    def compute_component_draw_chunk(self, number: int) -> bytes:
         """Return the components estimated from some drawn studies."""
         if self.components_fit is None:
             return b"[]"

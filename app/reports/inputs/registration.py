@@ -76,24 +76,24 @@ def parse_stored_recipe(choices: Mapping[str, object]) -> Recipe:
     return parse_recipe_json({**plain, **choices}, {})
 
 
-def add_standing_exclusions(recipe: Recipe, stands: ExclusionsAndLock) -> Recipe:
+def add_standing_exclusions(recipe: Recipe, in_force: ExclusionsAndLock) -> Recipe:
     """Add standing exclusions to a recipe: all of them if it applies them, withdrawn systems in any case."""
-    standing = {one.exclusion for one in stands.exclusions if recipe.standing or one.withdrawal}
+    standing = {one.exclusion for one in in_force.exclusions if recipe.standing or one.withdrawal}
     return replace(recipe, exclude=tuple(sorted({*recipe.exclude, *standing}))) if standing else recipe
 
 
-def present_ranking_under_requested_recipe(ranking: Ranking, recipe: Recipe, stands: ExclusionsAndLock) -> Ranking:
+def present_ranking_under_requested_recipe(ranking: Ranking, recipe: Recipe, in_force: ExclusionsAndLock) -> Ranking:
     """Present a ranking under the requested recipe: it says what was left out, but does not name raters."""
     reasons = {
         f"excluded {one.exclusion.what}:{one.exclusion.key}": one.reason
-        for one in stands.exclusions
+        for one in in_force.exclusions
         if one.exclusion not in recipe.exclude
     }
     counts: dict[str, int] = {}
     for dropped in ranking.dropped:
         reason = reasons.get(dropped.reason, dropped.reason)
         counts[reason] = counts.get(reason, 0) + dropped.n
-    withdrawn = [one.exclusion.key for one in stands.exclusions if one.withdrawal and one.reason in counts]
+    withdrawn = [one.exclusion.key for one in in_force.exclusions if one.withdrawal and one.reason in counts]
     return replace(
         ranking,
         recipe=replace(ranking.recipe, exclude=recipe.exclude),
@@ -110,12 +110,12 @@ def _withdrawn(systems: Sequence[str]) -> Sequence[str]:
     return (f"{named} and not ranked; to rank a withdrawn system, lift its exclusion",)
 
 
-def compare_ranking_with_lock(ranking: Ranking, stands: ExclusionsAndLock) -> dict[str, object] | None:
+def compare_ranking_with_lock(ranking: Ranking, in_force: ExclusionsAndLock) -> dict[str, object] | None:
     """Say whether a ranking follows the lock: its recipe and the normalization settled then are the locked ones.
 
     Returns None if nothing is locked.
     """
-    lock = stands.lock
+    lock = in_force.lock
     if lock is None:
         return None
     as_locked = replace(ranking.requested, normalize=ranking.recipe.normalize)

@@ -52,12 +52,12 @@ def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> S
     return ScoreDefinition(protocol, read_options, measure, own=measure == own and profile == options.profile)
 
 
-def find_or_create_score_profile_id(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
+def find_or_create_score_profile_id(session: Session, campaign_id: int, definition: ScoreDefinition) -> int:
     """Return the profile under which the scores of this definition are stored; create it if it is missing."""
-    if not read.measure.uses_profile:
-        name = GIVEN if read.own else f"{GIVEN}:{read.measure.name}"
+    if not definition.measure.uses_profile:
+        name = GIVEN if definition.own else f"{GIVEN}:{definition.measure.name}"
         return profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
-    table = read.options.profile
+    table = definition.options.profile
     weights = {**table.weights, **{f"*{text}*": value for text, value in table.containing}}
     return profiles.ensure_weight_profile(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
 
@@ -69,42 +69,42 @@ def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
 
 
 def load_scored_ratings(
-    session: Session, snapshot: CampaignSnapshot, read: ScoreDefinition, *, statement: str = ratings.LOAD
+    session: Session, snapshot: CampaignSnapshot, definition: ScoreDefinition, *, statement: str = ratings.LOAD
 ) -> tuple[ratings.RatingsWithJudgmentIds, int]:
     """Load the ratings of a score definition, deriving missing scores first, and return them with their profile.
 
     statement: a query of `storage.ratings`, for other rows than the usual ones.
     """
-    profile = score_unscored_judgments(session, snapshot.campaign_id, read)
-    frame = make_ratings_metadata(snapshot.campaign, read)
+    profile = score_unscored_judgments(session, snapshot.campaign_id, definition)
+    metadata = make_ratings_metadata(snapshot.campaign, definition)
     keys = {"campaign_id": snapshot.campaign_id, "profile_id": profile, "version": snapshot.version}
-    return ratings.load_ratings(session, **keys, frame=frame, statement=statement), profile
+    return ratings.load_ratings(session, **keys, metadata=metadata, statement=statement), profile
 
 
-def make_ratings_metadata(campaign: CampaignInfo, read: ScoreDefinition) -> ratings.RatingsMetadata:
+def make_ratings_metadata(campaign: CampaignInfo, definition: ScoreDefinition) -> ratings.RatingsMetadata:
     """Return the metadata that apply to all ratings of a score definition."""
     return ratings.RatingsMetadata(
-        higher_is_better=read.measure.higher_is_better,
-        scale=read.measure.scale,
-        criterion=None if read.own else read.measure.name,
+        higher_is_better=definition.measure.higher_is_better,
+        scale=definition.measure.scale,
+        criterion=None if definition.own else definition.measure.name,
         documents_known=campaign.documents_known,
-        standardised=read.options.standardised,
+        standardised=definition.options.standardised,
     )
 
 
-def score_unscored_judgments(session: Session, campaign_id: int, read: ScoreDefinition) -> int:
+def score_unscored_judgments(session: Session, campaign_id: int, definition: ScoreDefinition) -> int:
     """Return the profile of this definition, after scoring every judgment under it.
 
     The campaign's own profile needs no check, because a judgment is never stored without its score.
     """
-    profile = find_or_create_score_profile_id(session, campaign_id, read)
-    if not read.own and profiles.has_unscored_judgments(session, campaign_id, profile):
-        profiles.store_scores(session, campaign_id, profile, list(_derive_scores(session, campaign_id, read)))
+    profile = find_or_create_score_profile_id(session, campaign_id, definition)
+    if not definition.own and profiles.has_unscored_judgments(session, campaign_id, profile):
+        profiles.store_scores(session, campaign_id, profile, list(_derive_scores(session, campaign_id, definition)))
     return profile
 
 
-def _derive_scores(session: Session, campaign_id: int, read: ScoreDefinition) -> Iterator[tuple[int, float, int]]:
+def _derive_scores(session: Session, campaign_id: int, definition: ScoreDefinition) -> Iterator[tuple[int, float, int]]:
     for answer in judgments.stream_answers_with_texts(session, campaign_id):
-        payload = read.protocol.payload.model_validate(answer.payload)
-        scored = read.protocol.score(payload, JudgedTexts(answer.source, answer.text), read.options)
+        payload = definition.protocol.payload.model_validate(answer.payload)
+        scored = definition.protocol.score(payload, JudgedTexts(answer.source, answer.text), definition.options)
         yield answer.judgment_id, scored.score, scored.n_errors

@@ -15,24 +15,24 @@ from app.storage import texts
 from app.storage.db import Session
 
 
-def drop_excluded_rows(session: Session, parts: CampaignCalibrationSplit) -> CampaignCalibrationSplit:
+def drop_excluded_rows(session: Session, split: CampaignCalibrationSplit) -> CampaignCalibrationSplit:
     """Leave out the rows that standing exclusions of the data version name, and count them as dropped."""
-    snapshot, rows = parts.ratings.snapshot, parts.ratings.rows
+    snapshot, rows = split.ratings.snapshot, split.ratings.rows
     keep, left_out = np.ones(len(rows), dtype=np.bool_), Counter[str]()
     for standing in load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions:
         named = keep & mask_excluded_rows(rows, standing.exclusion)
         left_out[standing.reason] += int(named.sum())
         keep &= ~named
     if keep.all():
-        return parts
+        return split
     remaining = rows.where(keep)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
     ratings = replace(
-        parts.ratings,
+        split.ratings,
         rows=remaining,
-        ids=parts.ratings.ids[keep],
-        data_hash=hash_report_data(remaining.in_canonical_order(), parts.ratings.documents, words),
-        dropped=(*parts.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
+        ids=split.ratings.ids[keep],
+        data_hash=hash_report_data(remaining.in_canonical_order(), split.ratings.documents, words),
+        dropped=(*split.ratings.dropped, *({"reason": why, "n": n} for why, n in left_out.items() if n)),
     )
-    masks = {name: getattr(parts, name)[keep] for name in ("test", "calibration", "references")}
-    return replace(parts, ratings=ratings, **masks)
+    masks = {name: getattr(split, name)[keep] for name in ("test", "calibration", "references")}
+    return replace(split, ratings=ratings, **masks)

@@ -62,10 +62,10 @@ def look_up_report(session: Session, request: ReportRequest) -> ReportLookupResu
 
 
 def filter_settings_read_by_report(
-    report: Report[Any, Any], about: Sequence[CampaignSnapshot]
+    report: Report[Any, Any], snapshots: Sequence[CampaignSnapshot]
 ) -> tuple[CampaignSnapshot, ...]:
     """Return the campaigns with only those settings that this report reads."""
-    return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in about)
+    return tuple(replace(each, campaign=replace(each.campaign, settings=_read(report, each))) for each in snapshots)
 
 
 def _read(report: Report[Any, Any], each: CampaignSnapshot) -> dict[str, object]:
@@ -84,25 +84,25 @@ def _extra_key(session: Session, report: Report[Any, Any], each: CampaignSnapsho
 
 
 def compute_report_key(
-    session: Session, report: Report[Any, Any], about: Sequence[CampaignSnapshot], options: BaseModel
+    session: Session, report: Report[Any, Any], snapshots: Sequence[CampaignSnapshot], options: BaseModel
 ) -> reports.ReportKey:
     """Return the key of a report, which covers everything that determines it. Raises NoSuchRecipe.
 
     The choices behind the name of a campaign's own recipe can change. Therefore the key contains the hash of the
     current recipe, and the settings that the report reads.
     """
-    versions = [[each.campaign.key, each.version] for each in about]
+    versions = [[each.campaign.key, each.version] for each in snapshots]
     named = [name for name in str(getattr(options, "recipe", None) or "").split(",") if name]
     place = (report.options_in, "recipe")
     recipes = [
-        named_recipes.find_recipe(session, each.campaign.key, name, place=place) for each in about for name in named
+        named_recipes.find_recipe(session, each.campaign.key, name, place=place) for each in snapshots for name in named
     ]
     hashes = [recipe.hash for recipe in recipes]
-    extra = [_extra_key(session, report, each) for each in about]
+    extra = [_extra_key(session, report, each) for each in snapshots]
     parts = [versions, options.model_dump(mode="json"), hashes, *([extra] if any(extra) else [])]
     kind, seed = f"{report.over}/{report.name}", int(getattr(options, "seed", 0))
     return make_report_key_from_parts(
-        about[0].campaign_id, kind, about[0].version, parts, seed=seed, method_version=report.version
+        snapshots[0].campaign_id, kind, snapshots[0].version, parts, seed=seed, method_version=report.version
     )
 
 

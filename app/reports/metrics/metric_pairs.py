@@ -26,22 +26,23 @@ def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
     return list(combinations(able, 2))
 
 
-def compare_metric_pair(compared: MetricEvaluator, two: Two, swaps: int) -> bytes:
+def compare_metric_pair(evaluator: MetricEvaluator, pair: Two, swaps: int) -> bytes:
     """Test two metrics on the outputs that have a human score and a score of each."""
-    panel = compared.make_human_score_matrix(compared.experiments.rows, frozenset())
+    panel = evaluator.make_human_score_matrix(evaluator.experiments.rows, frozenset())
     first, second = (
-        pair_with_human_scores(panel, compared.experiments.rows, metric, compared.human_better_sign) for metric in two
+        pair_with_human_scores(panel, evaluator.experiments.rows, metric, evaluator.human_better_sign)
+        for metric in pair
     )
-    unit = first.document if compared.by_document else np.arange(first.document.size)
+    unit = first.document if evaluator.by_document else np.arange(first.document.size)
     common = CommonSegmentScores.from_scores(
         first.human, first.metric, second.metric, first.both_scores_mask & second.scored, unit
     )
-    tests = compare_two_metrics(common, permutations=compared.permutations, seed=compared.seed, swaps=swaps)
+    tests = compare_two_metrics(common, permutations=evaluator.permutations, seed=evaluator.seed, swaps=swaps)
     lines = [
         MetricPairLine(
             measure=each.measure,
-            first=two[0].name,
-            second=two[1].name,
+            first=pair[0].name,
+            second=pair[1].name,
             value_first=number_or_none(each.first),
             value_second=number_or_none(each.second),
             p_value=number_or_none(each.p_value),

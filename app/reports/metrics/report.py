@@ -91,10 +91,10 @@ def _prepare(
 
     def chunk(n: int) -> bytes:
         if not n:
-            return compared.evaluate_without_changes()
+            return compared.evaluate_on_unchanged_scores()
         at = n - 1 - len(parts)
         return (
-            compared.evaluate_after_changes(parts[n - 1])
+            compared.evaluate_on_changed_scores(parts[n - 1])
             if at < 0
             else compare_metric_pair(compared, pairs[at], options.swaps)
         )

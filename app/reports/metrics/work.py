@@ -97,12 +97,12 @@ class MetricEvaluator:
     by_document: bool
     humans: bool
 
-    def evaluate_without_changes(self) -> bytes:
+    def evaluate_on_unchanged_scores(self) -> bytes:
         """Compare every metric with the unchanged human scores."""
         panel = self.make_human_score_matrix(self.experiments.rows, frozenset())
         return LINES.dump_json([self._line(one, panel) for one in self.metrics])
 
-    def evaluate_after_changes(self, changes: Sequence[ScoreChange]) -> bytes:
+    def evaluate_on_changed_scores(self, changes: Sequence[ScoreChange]) -> bytes:
         """Return the figures for systems after each change, without changes that leave nothing to compare."""
         figures: list[Found] = []
         for change in changes:
@@ -172,24 +172,25 @@ class MetricEvaluator:
 
 
 def pair_with_human_scores(
-    panel: ScoreMatrix, rows: Ratings, metric: MetricScores, sign: float
+    human_scores: ScoreMatrix, rows: Ratings, metric: MetricScores, better_sign: float
 ) -> HumanAndMetricScores:
     """Pair human and metric scores; a metric without a score for a system uses the mean over its scored outputs."""
     names = rows.labels
-    keys = [names.systems[code] for code in panel.systems.tolist()]
+    keys = [names.systems[code] for code in human_scores.systems.tolist()]
     places = [
-        (names.documents[names.segment_document[g]], int(names.segment_position[g])) for g in panel.segments.tolist()
+        (names.documents[names.segment_document[g]], int(names.segment_position[g]))
+        for g in human_scores.segments.tolist()
     ]
     score = np.array([[metric.outputs.get((key, *at), np.nan) for at in places] for key in keys], dtype=np.float64)
     score = score.reshape(len(keys), len(places))
     scored = np.isfinite(score)
     return HumanAndMetricScores(
-        human=sign * panel.score,
-        judged=panel.present,
+        human=better_sign * human_scores.score,
+        judged=human_scores.present,
         metric=np.where(scored, score, 0.0),
         scored=scored,
-        document=panel.document,
-        human_system=sign * panel.system_means(),
+        document=human_scores.document,
+        human_system=better_sign * human_scores.system_means(),
         metric_system=np.array([_system_score(metric, key) for key in keys], dtype=np.float64),
     )
 

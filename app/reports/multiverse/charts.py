@@ -73,7 +73,7 @@ def plot_claim_shares(
         surface.add_heading(title, below)
         for i, name in enumerate(names):
             surface.add_text(left - 8, top + (i + 0.5) * CELL, name, ha="right")
-            surface.add_text(left + (i + 0.62) * CELL, top - 6, name, upright=True, ha="center")
+            surface.add_text(left + (i + 0.62) * CELL, top - 6, name, vertical=True, ha="center")
         for i, row in enumerate(systems):
             for j, column in enumerate(systems):
                 if i != j:

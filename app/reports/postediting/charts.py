@@ -8,7 +8,7 @@ from app.reports.postediting.drawings import (
     TERBarAndLinePoint,
     plot_rate_dots,
     plot_stacked_bars,
-    plot_ter_by_references,
+    plot_ter_by_reference_count,
 )
 from app.reports.postediting.view import EditRateView, PosteditingView, make_caption
 
@@ -34,7 +34,7 @@ def plot_closest_reference_shares(view: PosteditingView) -> bytes:
     return plot_stacked_bars(_title(view), below, rows, [*view.warnings, make_caption(view)])
 
 
-def plot_mean_ter_by_references(view: PosteditingView) -> bytes:
+def plot_mean_ter_by_reference_count(view: PosteditingView) -> bytes:
     """Draw TER against single references, and mTER against a growing number of references."""
     bars = [
         TERBarAndLinePoint(
@@ -48,7 +48,7 @@ def plot_mean_ter_by_references(view: PosteditingView) -> bytes:
     below = (
         "Bars: TER against one reference, farthest first; line: mTER against all references so far; means over systems"
     )
-    return plot_ter_by_references(_title(view), below, bars, [*view.warnings, make_caption(view)])
+    return plot_ter_by_reference_count(_title(view), below, bars, [*view.warnings, make_caption(view)])
 
 
 def _title(view: PosteditingView) -> str:

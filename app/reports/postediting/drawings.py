@@ -151,7 +151,9 @@ def _declare_references(title: str, below: str, bars: Sequence[TERBarAndLinePoin
 
 
 @attach_chart_declaration(_declare_references)
-def plot_ter_by_references(title: str, below: str, bars: Sequence[TERBarAndLinePoint], notes: Sequence[str]) -> bytes:
+def plot_ter_by_reference_count(
+    title: str, below: str, bars: Sequence[TERBarAndLinePoint], notes: Sequence[str]
+) -> bytes:
     """Draw bars for each reference alone, and a line for all references up to it, as SVG."""
     left = MARGIN + 44
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)

@@ -14,7 +14,11 @@ from app.reports.inputs.post_edits import (
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.postediting.charts import plot_closest_reference_shares, plot_edit_rates, plot_mean_ter_by_references
+from app.reports.postediting.charts import (
+    plot_closest_reference_shares,
+    plot_edit_rates,
+    plot_mean_ter_by_reference_count,
+)
 from app.reports.postediting.view import (
     ClosestPostEditLine,
     ClosestReferenceLine,
@@ -32,7 +36,7 @@ from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferenceCount, compute_closest_shares_by_lab, count_closest_references
 from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
-from app.stats.postediting.curve import TERByReferencesCurve, compute_ter_by_references
+from app.stats.postediting.curve import TERByReferenceCountCurve, compute_ter_by_reference_count
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.storage.db import Session
 
@@ -69,7 +73,7 @@ def _view(
         post_edits.systems.index(key) for key in sorted({post_edits.systems[c] for at in segments for c in at.systems})
     ]
     lines = count_closest_references(segments, judged)
-    drawn = compute_ter_by_references(segments, codes)
+    drawn = compute_ter_by_reference_count(segments, codes)
     systems = [_system(post_edits, segments, code, options.level) for code in judged]
     return PosteditingView(
         **post_edits.report_header_fields,
@@ -168,7 +172,7 @@ def _group_by_lab(post_edits: PostEdits, lines: Sequence[ClosestReferenceCount])
     ]
 
 
-def _points(drawn: TERByReferencesCurve) -> list[TERByReferencesPoint]:
+def _points(drawn: TERByReferenceCountCurve) -> list[TERByReferencesPoint]:
     others = len(drawn.systems) - 1
     return [
         TERByReferencesPoint(
@@ -181,7 +185,9 @@ def _points(drawn: TERByReferencesCurve) -> list[TERByReferencesPoint]:
     ]
 
 
-def _list_sufficient_references(post_edits: PostEdits, drawn: TERByReferencesCurve) -> list[SufficientReferenceCount]:
+def _list_sufficient_references(
+    post_edits: PostEdits, drawn: TERByReferenceCountCurve
+) -> list[SufficientReferenceCount]:
     others = len(drawn.systems) - 1
     return [
         SufficientReferenceCount(system=post_edits.systems[one.system], hter=one.single[others], enough=one.enough)
@@ -190,7 +196,7 @@ def _list_sufficient_references(post_edits: PostEdits, drawn: TERByReferencesCur
 
 
 def _warnings(
-    post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], drawn: TERByReferencesCurve | None
+    post_edits: PostEdits, segments: Sequence[OutputReferenceEditMatrix], drawn: TERByReferenceCountCurve | None
 ) -> Sequence[str]:
     if not segments:
         return []
@@ -276,7 +282,11 @@ REPORT: Report[PostEditsOptions, PosteditingView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_edit_rates, "closest": plot_closest_reference_shares, "curve": plot_mean_ter_by_references},
+    charts={
+        "default": plot_edit_rates,
+        "closest": plot_closest_reference_shares,
+        "curve": plot_mean_ter_by_reference_count,
+    },
     caption=make_caption,
     long=True,
 )

@@ -13,7 +13,7 @@ from app.stats.planning.non_normal_scores import (
     expected_number_of_clusters,
     make_non_normal_sampler,
     make_normal_sampler,
-    simulate_non_normal_power_counts,
+    simulate_non_normal_detection_counts,
 )
 from app.stats.planning.planning import StudyLayout, VarianceComponents
 from app.stats.planning.scores import (
@@ -23,7 +23,7 @@ from app.stats.planning.scores import (
     fit_marginal,
     make_score_sampler,
 )
-from app.stats.planning.studies import StudyTooLarge, simulate_power_counts
+from app.stats.planning.studies import StudyTooLarge, simulate_detection_counts
 from app.stats.ratings import Floats
 
 Shares = dict[str, float | None]
@@ -65,11 +65,11 @@ class ScoreSimulator:
         if self.why is not None:
             return {}
         if self.scores is None:
-            n_claims, n = simulate_power_counts(
+            n_claims, n = simulate_detection_counts(
                 self.components, layout, difference=difference, alpha=alpha, studies=studies, rng=rng
             )
         else:
-            n_claims, n = simulate_non_normal_power_counts(
+            n_claims, n = simulate_non_normal_detection_counts(
                 self.scores, layout, difference=difference, alpha=alpha, studies=studies, rng=rng
             )
         share = n_claims / n
@@ -85,7 +85,7 @@ class ScoreSimulator:
         if self.why is not None or layout.documents < 2:
             return {}
         # In equal systems, finding the first better is as likely as finding the second better.
-        n_claims, n = simulate_power_counts(
+        n_claims, n = simulate_detection_counts(
             self.components, layout, difference=0.0, alpha=alpha, studies=studies, rng=rng
         )
         share = 2 * n_claims / n

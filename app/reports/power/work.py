@@ -160,7 +160,7 @@ class PowerPlanner(StudySizes):
     def compute_chunk(self, number: int) -> bytes:
         """Compute a chunk of either kind."""
         if number < self._n_draws:
-            return self.planning_ratings.draw_component_chunk(number)
+            return self.planning_ratings.compute_component_draw_chunk(number)
         design = number - self._n_draws
         return json.dumps([self._drawing(design, documents) for documents in self.document_counts]).encode()
 

@@ -165,7 +165,7 @@ def _agreement(
     )
 
 
-def iterate_document_with_segment_correlations(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
+def measure_document_segment_correlations(name: str, rows: Ratings) -> Iterator[DocumentSegmentCorrelation]:
     """Yield the correlations in one condition, by summary, document length and bucket.
 
     Every summary is given over all, short and long documents (more than 20 segments, as published), the mean by length.

@@ -39,23 +39,25 @@ class MatchedRows:
     differing: int
 
 
-def match_rows_across_conditions(sides: Sequence[ConditionRowsWithTexts], match: Match) -> MatchedRows:
+def match_rows_across_conditions(conditions: Sequence[ConditionRowsWithTexts], match: Match) -> MatchedRows:
     """Return the rows about documents or outputs that were judged, with the same texts, under every condition.
 
     Documents are matched by key, outputs by document, position and system; documents with one score as a whole are
     outputs at position 0. An unknown text is no reason to leave anything out.
     """
-    if match == "none" or len(sides) < 2:
-        return MatchedRows(tuple(np.ones(len(one.rows), dtype=np.bool_) for one in sides), 0)
-    return _documents(sides) if match == "documents" else _outputs(sides)
+    if match == "none" or len(conditions) < 2:
+        return MatchedRows(tuple(np.ones(len(one.rows), dtype=np.bool_) for one in conditions), 0)
+    return _documents(conditions) if match == "documents" else _outputs(conditions)
 
 
-def _documents(sides: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
-    judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in sides]
+def _documents(conditions: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
+    judged = [{one.rows.labels.documents[code] for code in np.unique(one.rows.document).tolist()} for one in conditions]
     common = set.intersection(*judged)
-    other = {key[0] for key in _find_places_with_different_texts([one.sources for one in sides]) if key[0] in common}
+    other = {
+        key[0] for key in _find_places_with_different_texts([one.sources for one in conditions]) if key[0] in common
+    }
     matching = common - other
-    return MatchedRows(tuple(_rows_of(one.rows, matching) for one in sides), len(other))
+    return MatchedRows(tuple(_rows_of(one.rows, matching) for one in conditions), len(other))
 
 
 def _find_places_with_different_texts(texts: Sequence[Mapping[tuple[str, int], str]]) -> set[tuple[str, int]]:
@@ -69,12 +71,14 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
     return np.asarray(known[rows.document] if len(rows) else np.zeros(0), dtype=np.bool_)
 
 
-def _outputs(sides: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
-    addresses = [list_output_of_each_row(one.rows) for one in sides]
+def _outputs(conditions: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
+    addresses = [list_output_of_each_row(one.rows) for one in conditions]
     common = set.intersection(*(set(each) for each in addresses))
-    sources = _find_places_with_different_texts([one.sources for one in sides])
+    sources = _find_places_with_different_texts([one.sources for one in conditions])
     first: dict[Output, str] = {}
-    other = {key for one in sides for key, digest in one.outputs.items() if first.setdefault(key, digest) != digest}
+    other = {
+        key for one in conditions for key, digest in one.outputs.items() if first.setdefault(key, digest) != digest
+    }
     differing = {key for key in common if key in other or key[:2] in sources}
     matching = common - differing
     return MatchedRows(

@@ -213,7 +213,7 @@ def _make_view(
         correlations=[
             line
             for one in each
-            for line in of_scores.iterate_document_with_segment_correlations(one.condition.name, one.scored)
+            for line in of_scores.measure_document_segment_correlations(one.condition.name, one.scored)
         ],
         shared=pairs,
         conclusions=list(make_conclusions(times, revisions, spread, agreement, pairs)),

@@ -43,11 +43,11 @@ WHY = (
 ERRORS_NOT_LOOKED_AT = "errors that the weights do not know were not looked for"
 
 
-def find_ratings_folder_for_sums(session: Session, about: CampaignSnapshot, recipe: Recipe) -> RatingsFolder | None:
+def find_ratings_folder_for_sums(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) -> RatingsFolder | None:
     """Return the folder of the file of ratings for a ranking from sums; None if ratings are held in memory."""
-    if not can_rank_from_sums(recipe, documents_known=about.campaign.documents_known):
+    if not can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known):
         return None
-    return find_ratings_folder_if_large(session, about)
+    return find_ratings_folder_if_large(session, snapshot)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +86,16 @@ class RankingInputFromSums:
 
 
 def open_ranking_input_from_sums(
-    session: Session, about: CampaignSnapshot, recipe: Recipe, folder: RatingsFolder
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe, folder: RatingsFolder
 ) -> RankingInputFromSums:
     """Open the file of ratings, and load what else a ranking needs.
 
-    Raises LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
+    Raises DuckdbNotInstalled, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
-    read = resolve_score_definition(about.campaign, recipe.scoring)
-    file = open_or_write_ratings_file(session, about, read, folder)
-    words, documents, names = load_system_and_document_descriptions(session, about.campaign_id, file.labels)
-    registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
+    read = resolve_score_definition(snapshot.campaign, recipe.scoring)
+    file = open_or_write_ratings_file(session, snapshot, read, folder)
+    words, documents, names = load_system_and_document_descriptions(session, snapshot.campaign_id, file.labels)
+    registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     return RankingInputFromSums(
-        about, recipe, file, words, documents, names, registration, counts_errors=read.measure.uses_profile
+        snapshot, recipe, file, words, documents, names, registration, counts_errors=read.measure.uses_profile
     )

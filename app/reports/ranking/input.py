@@ -81,16 +81,16 @@ class RankingInput:
 
 def encode_ranking(
     ranking: Ranking,
-    about: CampaignSnapshot,
+    snapshot: CampaignSnapshot,
     registration: ExclusionsAndLock,
-    words: Mapping[str, texts.SystemDescription],
+    system_descriptions: Mapping[str, texts.SystemDescription],
     data_hash: str,
 ) -> bytes:
     """Encode a ranking as canonical JSON, with facts that only the storage knows."""
-    campaign = about.campaign
+    campaign = snapshot.campaign
     head = {
         "campaign": campaign.key,
-        "data_version": about.version,
+        "data_version": snapshot.version,
         "data_hash": data_hash,
         "protocol": campaign.protocol,
         "basis": campaign.basis,
@@ -100,22 +100,24 @@ def encode_ranking(
     }
     fields: dict[str, Any] = ranking.as_json()
     for system in fields["systems"]:
-        description = words[system["system"]]
+        description = system_descriptions[system["system"]]
         system.update(name=description.name, kind=description.kind)
     return json.dumps({**head, **fields}, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
-def load_ranking_input(session: Session, about: CampaignSnapshot, recipe: Recipe) -> RankingInput:
+def load_ranking_input(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) -> RankingInput:
     """Load everything from which a ranking is computed, with the present names and domains.
 
-    session: not a snapshot, because scores under new weights are derived and stored.
+    session: not a snapshot of the database, because scores under new weights are derived and stored.
 
     Raises Invalid if the recipe's scores cannot be derived from the judgments.
     """
-    loaded = load_ratings_and_errors_without_weight(session, about, recipe)
-    words, documents, names = load_system_and_document_descriptions(session, about.campaign_id, loaded.rows.labels)
-    registration = load_exclusions_and_lock(session, about.campaign_id, about.version)
-    return RankingInput(about, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight)
+    loaded = load_ratings_and_errors_without_weight(session, snapshot, recipe)
+    words, documents, names = load_system_and_document_descriptions(session, snapshot.campaign_id, loaded.rows.labels)
+    registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
+    return RankingInput(
+        snapshot, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight
+    )
 
 
 def load_system_and_document_descriptions(
@@ -131,21 +133,25 @@ def load_system_and_document_descriptions(
     return words, documents, names
 
 
-def make_ranking_key(about: CampaignSnapshot, recipe: Recipe, names: str, *, from_sums: bool = False) -> ReportKey:
-    """Return the key of a ranking. names: digest of names and domains. from_sums: the ranking is made from sums.
+def make_ranking_key(
+    snapshot: CampaignSnapshot, recipe: Recipe, names_digest: str, *, from_sums: bool = False
+) -> ReportKey:
+    """Return the key of a ranking. names_digest: of names and domains. from_sums: the ranking is made from sums.
 
     The report shows the recipe's name, so two names for the same analysis give two reports. The same holds for names of
     systems and domains: no data version covers them, and the ranking of an older version shows the present ones.
     """
-    parts = [recipe.name, recipe.hash, about.unversioned_settings, names, *([FROM_SUMS] if from_sums else [])]
+    parts = [recipe.name, recipe.hash, snapshot.unversioned_settings, names_digest, *([FROM_SUMS] if from_sums else [])]
     return make_report_key_from_parts(
-        about.campaign_id, RANKING, about.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
+        snapshot.campaign_id, RANKING, snapshot.version, parts, seed=recipe.seed, method_version=METHOD_VERSION
     )
 
 
-def add_human_translation_pairs_note(ranking: Ranking, words: Mapping[str, texts.SystemDescription]) -> Ranking:
+def add_human_translation_pairs_note(
+    ranking: Ranking, system_descriptions: Mapping[str, texts.SystemDescription]
+) -> Ranking:
     """Add a note to the ranking if p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"
-    if not adjusted or all(words[row.system].kind != "human" for row in ranking.systems):
+    if not adjusted or all(system_descriptions[row.system].kind != "human" for row in ranking.systems):
         return ranking
     return replace(ranking, notes=(*ranking.notes, HUMANS_COUNT))

@@ -8,15 +8,15 @@ from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RankingView
 
 
-def render_markdown(view: RankingView, table: Table, *, names: frozenset[int]) -> bytes:
-    """Render a table that fits a pull request. names: columns of names, shown as code so that nothing is executed."""
+def render_markdown(view: RankingView, table: Table, *, code_columns: frozenset[int]) -> bytes:
+    """Render a table that fits a pull request. code_columns: indices of the columns of names; code is not executed."""
     title, direction = (
         format_code_span(ranking_captions.make_ranking_title(view)),
         ranking_captions.describe_score_direction(view),
     )
     head = f"**{title}**: ranking by `{view.recipe.name}`, {direction}"
     return render_markdown_table(
-        head, table, names=names, caption=ranking_captions.make_caption(view), warnings=view.warnings
+        head, table, code_columns=code_columns, caption=ranking_captions.make_caption(view), warnings=view.warnings
     )
 
 

@@ -130,7 +130,7 @@ def _names(surface: DrawingSurface, view: RankingView, names: list[str], grid: M
         )
         color = ORANGE if line.kind == "human" else INK
         surface.add_text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
-        surface.add_text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, upright=True, color=color)
+        surface.add_text(x + grid.cell / 2, grid.top - 5, name, ha="center", size=size, vertical=True, color=color)
 
 
 def _cells(surface: DrawingSurface, view: RankingView, grid: MatrixGrid) -> None:

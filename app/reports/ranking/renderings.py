@@ -46,7 +46,7 @@ def render_ranking(body: bytes, kind: str, table: str = "systems") -> bytes:
 
     Raises
     ------
-    NeedsExtra : Parquet, and its extra is not installed.
+    ParquetNotInstalled : Parquet, and its extra is not installed.
     Invalid : another kind or table. Segment scores are not in the stored report: see `render_segment_scores`.
     """
     if kind not in RANKING_TYPES:
@@ -67,8 +67,8 @@ def _render_view(view: RankingView, kind: str, *, of_pairs: bool) -> bytes:
     if kind in ("csv", parquet.SUFFIX):
         numeric = kind != "csv"
         flat = ranking_csv.make_pairs_csv(view, numeric=numeric) if of_pairs else ranking_csv.make_systems_csv(view)
-        return flat if kind == "csv" else b"".join(parquet.render_parquet([flat], parquet.RANKING))
+        return flat if kind == "csv" else b"".join(parquet.convert_csv_to_parquet([flat], parquet.RANKING))
     shown = ranking_tables.make_pairs_table(view) if of_pairs else ranking_tables.make_systems_table(view)
     if kind == "md":
-        return ranking_markup.render_markdown(view, shown, names=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
+        return ranking_markup.render_markdown(view, shown, code_columns=_PAIR_NAMES if of_pairs else _SYSTEM_NAMES)
     return ranking_markup.render_latex(view, shown, long=of_pairs)

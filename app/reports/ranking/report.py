@@ -37,7 +37,7 @@ class RankingLookup:
     from_sums: bool = False
 
     def check_computable_here(self) -> None:
-        """Raise LargeExtraNeeded if the ranking is missing and cannot be computed here, before a job is created."""
+        """Raise DuckdbNotInstalled if the ranking is missing and cannot be computed here, before a job is created."""
         if self.from_sums and self.body is None:
             check_duckdb_installed()
 
@@ -78,16 +78,16 @@ def compute_ranking_unless_stored(database: Database, lookup: RankingLookup) -> 
 
 
 def load_ranking_input_or_sums(
-    session: Session, about: CampaignSnapshot, recipe: Recipe
+    session: Session, snapshot: CampaignSnapshot, recipe: Recipe
 ) -> RankingInput | RankingInputFromSums:
     """Load everything from which a ranking is computed: its ratings, or their file if the campaign is large.
 
-    Raises the errors of `load_ranking_input`, and LargeExtraNeeded.
+    Raises the errors of `load_ranking_input`, and DuckdbNotInstalled.
     """
-    folder = find_ratings_folder_for_sums(session, about, recipe)
+    folder = find_ratings_folder_for_sums(session, snapshot, recipe)
     if folder is None:
-        return load_ranking_input(session, about, recipe)
-    return open_ranking_input_from_sums(session, about, recipe, folder)
+        return load_ranking_input(session, snapshot, recipe)
+    return open_ranking_input_from_sums(session, snapshot, recipe, folder)
 
 
 def compute_ranking_with_fewest_draws(

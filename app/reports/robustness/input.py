@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.recipe import Recipe
 from app.reports.inputs.file_sums import (
     RatingsFileWithScoreChanges,
-    check_large_campaign_summable,
+    check_duckdb_if_campaign_large,
     find_ratings_folder_if_large,
     hash_included_ratings_in_file,
     open_or_write_ratings_file,
@@ -51,7 +51,7 @@ def load_robustness_input(
 ) -> RobustnessInput:
     """Load the rows that a recipe ranks.
 
-    Raises NoSuchRecipe, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
+    Raises NoSuchRecipe, DuckdbNotInstalled, and Invalid if the recipe's scores cannot be derived from the judgments.
     """
     recipe = load_requested_recipe(session, snapshot, options)
     folder = find_ratings_folder_if_large(session, snapshot) if _is_summed(snapshot, recipe) else None
@@ -71,17 +71,17 @@ def _load_file(session: Session, snapshot: CampaignSnapshot, recipe: Recipe, fol
             file.labels,
             lambda counting, documents, words: hash_included_ratings_in_file(file, counting, documents, words),
         )
-        return RobustnessInput(facts, RatingsFileWithScoreChanges(file.folder, file.frame))
+        return RobustnessInput(facts, RatingsFileWithScoreChanges(file.folder, file.metadata))
 
 
 def _is_summed(snapshot: CampaignSnapshot, recipe: Recipe) -> bool:
     return can_rank_from_sums(recipe, documents_known=snapshot.campaign.documents_known)
 
 
-def check_campaigns_summable_if_large(
+def check_duckdb_if_campaigns_large(
     session: Session, snapshots: Sequence[CampaignSnapshot], options: RecipeAndSeedOptions
 ) -> None:
-    """Raise LargeExtraNeeded if a large campaign cannot be summed here."""
+    """Raise DuckdbNotInstalled if a large campaign cannot be summed here."""
     for snapshot in snapshots:
         if _is_summed(snapshot, load_requested_recipe(session, snapshot, options)):
-            check_large_campaign_summable(session, snapshot)
+            check_duckdb_if_campaign_large(session, snapshot)

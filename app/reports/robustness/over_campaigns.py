@@ -17,7 +17,7 @@ from app.reports.kit.report import LocalChunkComputer, Report, ReportHeader, Rep
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.robustness.charts import make_change_bar_row
 from app.reports.robustness.drawings import ChangeBarRow, plot_change_bars
-from app.reports.robustness.input import check_campaigns_summable_if_large, load_robustness_input
+from app.reports.robustness.input import check_duckdb_if_campaigns_large, load_robustness_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
@@ -295,5 +295,5 @@ REPORT: Report[RobustnessOverCampaignsOptions, RobustnessOverCampaignsView] = Re
     long=True,
     settings=frozenset({"style", "platform"}),
     extra_key=list_report_key_parts_for_sums,
-    check=check_campaigns_summable_if_large,
+    check=check_duckdb_if_campaigns_large,
 )

@@ -19,7 +19,7 @@ from app.reports.robustness.charts import (
     plot_ranks_by_human_system_degradation,
     plot_ranks_by_lowest_system_inflation,
 )
-from app.reports.robustness.input import check_campaigns_summable_if_large, load_robustness_input
+from app.reports.robustness.input import check_duckdb_if_campaigns_large, load_robustness_input
 from app.reports.robustness.view import (
     ChangeEffectView,
     RobustnessView,
@@ -226,5 +226,5 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     caption=make_caption,
     long=True,
     extra_key=list_report_key_parts_for_sums,
-    check=check_campaigns_summable_if_large,
+    check=check_duckdb_if_campaigns_large,
 )

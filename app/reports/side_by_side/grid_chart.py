@@ -8,7 +8,7 @@ from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking.labels import label_system_in_chart
-from app.reports.side_by_side.lines_chart import make_chart_sentences, shorten_ranking_name
+from app.reports.side_by_side.lines_chart import list_notes_below_chart, shorten_ranking_name
 from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
 
 ROW, STEP, MEAN = 19.0, 58.0, 52.0
@@ -41,7 +41,7 @@ def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
     heads = max((len(shorten_ranking_name(column.name)) for column in columns), default=4) * CHARACTER
     top = HEAD + heads * 1.02 + 12
     width = max(NARROWEST, left + STEP * len(columns) + MARGIN)
-    caption = wrap_sentences(make_chart_sentences(shown), width)
+    caption = wrap_sentences(list_notes_below_chart(shown), width)
     bottom = top + ROW * len(shown.systems)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
@@ -56,7 +56,7 @@ def plot_rank_grid(shown: RankingsSideBySide) -> bytes:
                 top - 8,
                 shorten_ranking_name(column.name),
                 ha="center",
-                upright=True,
+                vertical=True,
                 color=QUIET,
             )
         for row, system in enumerate(shown.systems):

@@ -21,7 +21,7 @@ NARROWEST = 520.0
 COLOURS = (BLUE, "#1a7f5a", "#7b3f8c", "#6b5b00", "#00707a")  # dark enough for light text
 
 
-def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
+def make_rank_chart_declaration(shown: RankingsSideBySide) -> CurveChart:
     """Declare one line per system over the rankings, with its position from the top in each."""
     curves = [
         Curve(
@@ -36,7 +36,7 @@ def declare_rank_chart(shown: RankingsSideBySide) -> CurveChart:
     return CurveChart(f"Rankings of {shown.subject}", "", "rank", [CurvePanel("", curves)], look="ranks")
 
 
-@attach_chart_declaration(declare_rank_chart)
+@attach_chart_declaration(make_rank_chart_declaration)
 def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
     """Draw one column per ranking, the best at the top, and one line per system, as SVG; a bar ends each cluster.
 
@@ -57,14 +57,14 @@ def plot_bump_chart(shown: RankingsSideBySide) -> bytes:
     left, top = MARGIN + longest + 16, HEAD + heads * 1.02 + 12
     width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     bottom = top + most * ROW
-    caption = wrap_sentences(make_chart_sentences(shown), width)
+    caption = wrap_sentences(list_notes_below_chart(shown), width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 18 + len(caption) * LINE + MARGIN)
         surface.add_heading(shown.subject, "Ranks, best at the top; bars separate clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
-            surface.add_text(x, top - 8, shorten_ranking_name(column.name), ha="center", upright=True, color=QUIET)
+            surface.add_text(x, top - 8, shorten_ranking_name(column.name), ha="center", vertical=True, color=QUIET)
             if column.view is not None:
                 _cluster_ends(surface, column.view, x, top)
         for n, system in enumerate(shown.systems):
@@ -79,7 +79,7 @@ def shorten_ranking_name(text: str) -> str:
     return canvas.shorten_in_middle(text, LONGEST_NAME)
 
 
-def make_chart_sentences(shown: RankingsSideBySide) -> list[str]:
+def list_notes_below_chart(shown: RankingsSideBySide) -> list[str]:
     """Return the sentences below rankings side by side."""
     told = [f"{one.name}: {one.why}." for one in shown.columns if one.why]
     return [*map(captions.make_sentence, shown.notes), *(f"No ranking by {text}" for text in told)]

@@ -85,7 +85,7 @@ def label_ranked_series(name: str, recipe: str) -> str:
     return f"{name} by {recipe}"
 
 
-def make_column_without_recipe(campaign: str) -> ComparedRanking:
+def make_column_for_missing_recipe(campaign: str) -> ComparedRanking:
     """Make the column of a campaign that has no recipe of that name."""
     return ComparedRanking(campaign, None, NoSuchRecipe.title())
 
@@ -117,7 +117,7 @@ def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRe
 
 def _column(database: Database, member: SeriesCampaignRanking) -> ComparedRanking:
     if member.ranking is None:
-        return make_column_without_recipe(member.column_name)
+        return make_column_for_missing_recipe(member.column_name)
     return make_ranking_column(
         member.column_name, partial(ranking_report.compute_ranking_unless_stored, database, member.ranking)
     )

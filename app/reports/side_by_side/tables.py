@@ -33,7 +33,7 @@ def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
         return markup.render_markdown_table(
             head,
             make_rankings_table(shown),
-            names=frozenset({0}),
+            code_columns=frozenset({0}),
             caption=make_caption(shown),
             warnings=_warnings(shown),
         )

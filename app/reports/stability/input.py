@@ -13,7 +13,7 @@ from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.file_sums import (
     SummableRatingsFile,
-    check_large_campaign_summable,
+    check_duckdb_if_campaign_large,
     find_ratings_folder_if_large,
     hash_included_ratings_in_file,
     open_or_write_ratings_file,
@@ -55,7 +55,7 @@ def load_study_simulation_input(
 ) -> StudySimulationInput:
     """Load the data from which studies are drawn. counting: the recipe with the standing exclusions that it applies.
 
-    Raises NotMultiplyRated, LargeExtraNeeded, and Invalid if the recipe's scores cannot be derived from the judgments.
+    Raises NotMultiplyRated, DuckdbNotInstalled, and Invalid if the recipe's scores cannot be derived from judgments.
     """
     folder = find_ratings_folder_if_large(session, snapshot) if can_select_rows_independently(recipe) else None
     if folder is not None:
@@ -90,10 +90,10 @@ def _sum_file(
     return StudySimulationInput(sums, ratings, moments, digest, (FROM_SUMS_NOTE,))
 
 
-def check_campaign_summable_for_studies(
+def check_duckdb_for_study_simulation(
     session: Session, snapshots: Sequence[CampaignSnapshot], options: StabilityIn
 ) -> None:
-    """Raise LargeExtraNeeded if a large campaign cannot be summed here."""
+    """Raise DuckdbNotInstalled if a large campaign cannot be summed here."""
     recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     if can_select_rows_independently(recipe):
-        check_large_campaign_summable(session, snapshots[0])
+        check_duckdb_if_campaign_large(session, snapshots[0])

@@ -24,7 +24,7 @@ from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves
 from app.reports.stability.input import (
     StudySimulationInput,
-    check_campaign_summable_for_studies,
+    check_duckdb_for_study_simulation,
     load_study_simulation_input,
 )
 from app.reports.stability.options import StabilityIn
@@ -296,5 +296,5 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal_notes=(EXPLAINED,),
     names_raters=False,
     extra_key=list_report_key_parts_for_sums,
-    check=check_campaign_summable_for_studies,
+    check=check_duckdb_for_study_simulation,
 )

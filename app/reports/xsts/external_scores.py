@@ -14,14 +14,14 @@ from app.stats.calibration.external import correlate_over_language_pairs
 from app.stats.calibration.lines import METHODS, Method
 
 
-def find_automatic_score_by_campaign(parts: Sequence[CampaignCalibrationSplit], text_scores: str) -> dict[str, float]:
+def find_automatic_score_by_campaign(parts: Sequence[CampaignCalibrationSplit], stated_scores: str) -> dict[str, float]:
     """Return the automatic score of each campaign: as given, else `automatic_score` from its settings.
 
     Raises Invalid for anything but CAMPAIGN=SCORE with a requested campaign.
     """
     stored = {one.campaign_key: one.ratings.snapshot.campaign.settings.get("automatic_score") for one in parts}
     scores = {key: float(value) for key, value in stored.items() if isinstance(value, int | float) and isfinite(value)}
-    for text in filter(None, (part.strip() for part in text_scores.split(","))):
+    for text in filter(None, (part.strip() for part in stated_scores.split(","))):
         key, _, score = text.partition("=")
         if key not in stored:
             raise _invalid_scores(f"{key} is none of these campaigns")

@@ -32,12 +32,12 @@ def prefix_with_organization_mark(text: str) -> str:
     return text if number == DEFAULT else f"o{number}-{text}"
 
 
-def find_credential_organization(secret: str) -> int:
+def parse_organization_number(secret: str) -> int:
     """Return the organization that a credential or an archive's address names, or else the default one.
 
-    >>> find_credential_organization("plb3_0f3a9c51d27e_" + "x" * 43), find_credential_organization("o3-" + "x" * 43)
+    >>> parse_organization_number("plb3_0f3a9c51d27e_" + "x" * 43), parse_organization_number("o3-" + "x" * 43)
     (3, 3)
-    >>> find_credential_organization("plb_0f3a9c51d27e_" + "x" * 43), find_credential_organization("o3-" + "x" * 19)
+    >>> parse_organization_number("plb_0f3a9c51d27e_" + "x" * 43), parse_organization_number("o3-" + "x" * 19)
     (0, 0)
     """
     marked = _MARKED.fullmatch(secret)

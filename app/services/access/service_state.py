@@ -86,7 +86,7 @@ class ServiceGaugeReader:
     def _load_organization(self) -> dict[tuple[str, str | None], float]:
         """Return the numbers of one organization, by name and label."""
         with self._database.transaction() as session:
-            rows = service_state.load_service_counts(session, heard=HEARD)
+            rows = service_state.load_service_gauges(session, heartbeat_within=HEARD)
         return {(row.what, row.label): row.value for row in rows}
 
 

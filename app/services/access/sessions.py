@@ -70,7 +70,7 @@ def authenticate_session(session: Session, secret: str) -> Caller:
 
     If `check_due` is true, the identity provider must confirm the person first (`app.web.single_sign_on`).
     """
-    row = sessions.find_token_of_session(session, hash_secret(secret), older=CHECK_AFTER)
+    row = sessions.find_token_of_session(session, hash_secret(secret), check_after=CHECK_AFTER)
     if row is None or not row.live:
         raise BadCredential
     tokens.note_token_use(session, row)
@@ -88,7 +88,7 @@ def get_session_expiry(session: Session, secret: str) -> datetime:
 
 def close_session(session: Session, secret: str) -> None:
     """End a session if it exists."""
-    row = sessions.find_token_of_session(session, hash_secret(secret), older=CHECK_AFTER)
+    row = sessions.find_token_of_session(session, hash_secret(secret), check_after=CHECK_AFTER)
     sessions.delete_session(session, hash_secret(secret))
     if row is not None:
         _record(session, make_caller(row), "session closed")

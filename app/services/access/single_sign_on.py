@@ -64,7 +64,7 @@ class ProviderTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class DueProviderCheck:
+class DueSessionRecheck:
     """A session about which the provider must be asked. at: when this request took over the check."""
 
     session_id: int
@@ -101,14 +101,14 @@ def sign_in(
     return new
 
 
-def claim_due_provider_check(session: Session, secret: str) -> DueProviderCheck | None:
+def claim_due_session_recheck(session: Session, secret: str) -> DueSessionRecheck | None:
     """Claim the check for this request, or return None if another request makes it or has just made it."""
     digest = tokens.hash_secret(secret)
     at = accounts.claim_session_recheck(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
     row = accounts.find_single_sign_on_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
-    return DueProviderCheck(row.session_id, at, row.issuer, row.subject, decrypt_provider_tokens(row.sealed, secret))
+    return DueSessionRecheck(row.session_id, at, row.issuer, row.subject, decrypt_provider_tokens(row.sealed, secret))
 
 
 def is_recently_confirmed_by_provider(session: Session, secret: str) -> bool:
@@ -118,7 +118,7 @@ def is_recently_confirmed_by_provider(session: Session, secret: str) -> bool:
 
 def update_role_from_provider(
     session: Session,
-    due: DueProviderCheck,
+    due: DueSessionRecheck,
     person: ProviderPerson,
     given: ProviderTokens,
     secret: str,
@@ -135,12 +135,12 @@ def update_role_from_provider(
     accounts.store_session_recheck(session, due.session_id, at=due.at, sealed=sealed)
 
 
-def store_renewed_tokens(session: Session, due: DueProviderCheck, given: ProviderTokens, secret: str) -> None:
+def store_renewed_tokens(session: Session, due: DueSessionRecheck, given: ProviderTokens, secret: str) -> None:
     """Store the tokens from a refresh, whatever the check finds, because the old refresh token may now be used up."""
     accounts.replace_provider_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
 
 
-def release_due_provider_check(session: Session, due: DueProviderCheck) -> None:
+def release_due_session_recheck(session: Session, due: DueSessionRecheck) -> None:
     """Let the next request ask the provider, because it did not answer this one."""
     accounts.release_session_recheck(session, due.session_id)
 

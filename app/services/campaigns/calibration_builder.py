@@ -74,8 +74,8 @@ def propose_calibration_set(
     campaigns: Sequence[str],
     *,
     per_stratum: int = 100,
-    fewest: int = 2,
-    apart: float | None = None,
+    min_ratings: int = 2,
+    max_spread: float | None = None,
     reference: bool = False,
 ) -> CalibrationProposal:
     """Propose pairs of a source (or a reference) and an output with their median score, best agreement first.
@@ -95,7 +95,9 @@ def propose_calibration_set(
     for given in parts:
         texts = load_source_and_output_texts(session, given.ratings.snapshot.campaign_id, reference=reference)
         units = make_values_by_unit(given, given.test, "average")
-        for chosen in choose_calibration_items(units, scale, per_stratum=units.n_units, fewest=fewest, apart=apart):
+        for chosen in choose_calibration_items(
+            units, scale, per_stratum=units.n_units, min_ratings=min_ratings, max_spread=max_spread
+        ):
             held = list(_candidates(given, units, chosen, texts))
             lost += chosen.available - len(held)
             by_stratum[chosen.stratum] += held

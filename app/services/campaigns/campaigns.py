@@ -157,7 +157,7 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         places.append(Place(("settings", "prefill"), "must be a text or null"))
     checks = (
         deadlines.list_deadline_faults,
-        setting_numbers.list_setting_number_faults,
+        setting_numbers.list_numeric_setting_faults,
         phrases.list_phrase_faults,
         display_settings.list_display_setting_faults,
         find_questionnaire_faults,

@@ -44,12 +44,12 @@ def seal_all_campaigns(session: Session, *, actor: str) -> list[str]:
     for campaign in seals.load_sealable_campaigns(session):
         if campaign.sealed >= campaign.data_version:
             continue
-        if seal_missing_versions(session, campaign.id, first=campaign.sealed + 1, actor=actor):
+        if seal_unsealed_campaign_versions(session, campaign.id, first=campaign.sealed + 1, actor=actor):
             results.append(str(campaign.key))
     return results
 
 
-def seal_missing_versions(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
+def seal_unsealed_campaign_versions(session: Session, campaign_id: int, *, first: int, actor: str) -> bool:
     """Seal a campaign's unsealed versions, and return whether there were any.
 
     first: the first one, for the audit log.

@@ -44,7 +44,7 @@ KNOWN = {
 }
 
 
-def list_setting_number_faults(settings: Mapping[str, object]) -> Iterator[Place]:
+def list_numeric_setting_faults(settings: Mapping[str, object]) -> Iterator[Place]:
     """Yield the place of each number that cannot be used. None means that it is not set."""
     for name, bounds in KNOWN.items():
         value = settings.get(name)

@@ -11,7 +11,7 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, check_new_campaign, get_campaign
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.setup_facts import describe_answers_bound_to_protocol
+from app.storage.setup_facts import find_data_bound_to_protocol
 
 ALWAYS = frozenset({"name", "settings"})
 UNTIL_ANSWERED = frozenset({"protocol", "options"})
@@ -55,7 +55,7 @@ def change_campaign_settings(
 
 def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> None:
     places = []
-    answered = describe_answers_bound_to_protocol(session, row.id) if UNTIL_ANSWERED & set(changes) else None
+    answered = find_data_bound_to_protocol(session, row.id) if UNTIL_ANSWERED & set(changes) else None
     for name in sorted(set(changes) - ALWAYS):
         if row.state != "draft":
             places.append(Place((name,), f"cannot change after the draft; this campaign is {row.state}"))

@@ -67,7 +67,7 @@ def clone_campaign(
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
     n_rows = cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
     if n_rows >= planner_statistics.MANY:
-        planner_statistics.refresh_planner_statistics(session)
+        planner_statistics.refresh_query_planner_statistics(session)
     names = sorted({name for _, name in media_rows.load_media_uses(session, target)})
     media_rows.copy_media(session, names, source=source, target=target, actor=actor)
     audit.record_action(

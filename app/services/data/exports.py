@@ -88,7 +88,7 @@ class ExportFileType:
 
 
 def find_export_file_type(format: str) -> ExportFileType:
-    """Return the file type in which a format is written. Raises NotFound, FormatNotWritable, or NeedsExtra."""
+    """Return the file type in which a format is written. Raises NotFound, FormatNotWritable, or ParquetNotInstalled."""
     if format in EXTRAS:
         if format in PARQUET:
             parquet.check_parquet_installed()
@@ -364,11 +364,11 @@ _BUILDERS: tuple[tuple[str, Callable[[exports.Row], Record]], ...] = (
 
 
 def _judgments_parquet(session: Session, campaign: str) -> Iterator[bytes]:
-    return parquet.render_parquet(export_single_file(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
+    return parquet.convert_csv_to_parquet(export_single_file(session, campaign, "csv", Counter()), parquet.JUDGMENTS)
 
 
 def _ratings_parquet(session: Session, campaign: str) -> Iterator[bytes]:
-    return parquet.render_parquet(stream_ratings_csv(session, campaign), parquet.RATINGS)
+    return parquet.convert_csv_to_parquet(stream_ratings_csv(session, campaign), parquet.RATINGS)
 
 
 PARQUET = frozenset({"parquet", "ratings-parquet"})

@@ -57,7 +57,7 @@ class ExternalJudgment:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingResult:
+class ExternalJudgmentsResult:
     """The outcome. unchanged: judgments that were already known. created: rows of new names, by noun.
 
     planned: how many new judgments answer what a plan gave to the rater. handed_in: tasks that they complete.
@@ -74,7 +74,7 @@ class RecordingResult:
 
 def record_external_judgments(
     session: Session, campaign: str, sent: Sequence[ExternalJudgment], *, declare: bool, actor: str
-) -> RecordingResult:
+) -> ExternalJudgmentsResult:
     """Store judgments made elsewhere, all of them or none, under one data version.
 
     If a plan gave an output to the rater, the judgment answers it in the rater's task, and a task without missing
@@ -113,7 +113,7 @@ def record_external_judgments(
         counts = import_records(intake, rows, ReadLog())
     except Invalid as error:
         raise InvalidJudgments(error.detail, places=tuple(map(_in_payload, error.places))) from None
-    return RecordingResult(
+    return ExternalJudgmentsResult(
         judgments=counts["judgments"],
         revisions=counts["revisions"],
         unchanged=counts["unchanged"] + len(sent) - len(left),

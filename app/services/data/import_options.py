@@ -71,6 +71,6 @@ def peek_campaign_row(
     )
 
 
-def choose_source_or_reference_basis(protocol: str | None) -> str:
+def choose_default_basis(protocol: str | None) -> str:
     """Return the default basis of judgments for a protocol."""
     return protocols.get_protocol(protocol).bases[0] if protocol is not None and protocol in protocols.ALL else BASES[0]

@@ -20,7 +20,7 @@ from app.services.data import exports
 from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,
-    choose_source_or_reference_basis,
+    choose_default_basis,
     make_campaign_record,
     peek_campaign_row,
     split_import_options,
@@ -373,7 +373,7 @@ def _campaign(
         options=head.options or {},
         source_language=head.source_language,
         target_language=head.target_language,
-        basis=head.basis or choose_source_or_reference_basis(head.protocol),
+        basis=head.basis or choose_default_basis(head.protocol),
         series=series,
     )
     return create_campaign(session, new, actor=actor), records

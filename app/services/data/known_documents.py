@@ -10,14 +10,14 @@ from app.domain.errors import Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import tutorials
 from app.services.people.known_answers import KnownAnswerSegment
-from app.services.tasks.attention import is_attention_check_meta_valid, list_check_definition_faults
+from app.services.tasks.attention import is_attention_check_meta_valid, list_attention_check_faults
 from app.storage.db import Session
 from app.storage.imports import known_documents
 
 MOST_PLACES = 100
 _FAULTS: Mapping[str, tuple[str, Callable[[CampaignInfo, Sequence[KnownAnswerSegment]], Iterator[Place]]]] = {
     tutorials.NAME: ("the tutorial is not valid", tutorials.list_tutorial_faults),
-    ATTENTION: ("the attention check is not valid", list_check_definition_faults),
+    ATTENTION: ("the attention check is not valid", list_attention_check_faults),
 }
 KINDS = tuple(_FAULTS)
 

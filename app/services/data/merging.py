@@ -57,7 +57,7 @@ class ImportMerge:
         session = self._session
         if (n_rows := self._most_new_rows()) >= self._next_refresh:
             # With the earlier statistics, a chunk would read all previous chunks again and again.
-            planner_statistics.refresh_planner_statistics(session)
+            planner_statistics.refresh_query_planner_statistics(session)
             self._next_refresh = GROWTH * n_rows
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
@@ -86,7 +86,7 @@ class ImportMerge:
             _check_spans(session, self._id, campaign)
             if self._checks_known_answers:
                 self.n_unfit += check_known_answers_and_count_unfit(session, self._id, campaign)
-        staging.empty_staging_tables(session)
+        staging.truncate_staging_tables(session)
 
     def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
         """Apply the files' voids and store scores. Return the data version and the number of rows created, by noun.
@@ -102,7 +102,7 @@ class ImportMerge:
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
         if self._most_new_rows() >= planner_statistics.MANY:
-            planner_statistics.refresh_planner_statistics(session)
+            planner_statistics.refresh_query_planner_statistics(session)
         judgments.require_judgments_of_staged_voids(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:

@@ -27,7 +27,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     """
     row, view = campaigns.load_campaign(session, campaign), get_campaign(session, campaign)
     read = resolve_score_definition(view, ScoringChoice())
-    frame = ratings.RatingsMetadata(
+    metadata = ratings.RatingsMetadata(
         higher_is_better=read.measure.higher_is_better,
         scale=read.measure.scale,
         criterion=None,
@@ -39,7 +39,7 @@ def stream_ratings_csv(session: Session, campaign: str) -> Iterator[bytes]:
     if profile is None:
         return
     loaded = ratings.load_ratings(
-        session, campaign_id=row.id, profile_id=profile, version=row.data_version, frame=frame
+        session, campaign_id=row.id, profile_id=profile, version=row.data_version, metadata=metadata
     )
     held: list[tuple[object, ...]] = []
     for cells in _rows(loaded.ratings):

@@ -34,7 +34,7 @@ def find_or_queue_ingest_report(database: Database, campaign: str) -> dict[str, 
     return StoredReport.from_bytes(body, key.data_version)
 
 
-def parse_ingest_report_as_current(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
+def parse_report_with_current_version(database: Database, campaign: str, body: bytes) -> dict[str, Any]:
     """Return a stored report under the current data version: since then, only judgments were added, and no texts."""
     with database.transaction() as session:
         version = campaigns.load_campaign(session, campaign).data_version

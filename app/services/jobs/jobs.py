@@ -24,7 +24,7 @@ from app.storage.db import Database, Session
 from app.storage.imports.staging import canonical_json
 from app.storage.jobs import JobNotFound
 from app.storage.jobs_queue import QUEUES, QueueEntry, Weight
-from app.storage.organizations import organization_of_row, use_organization
+from app.storage.organizations import organization_of_row_id, use_organization
 from app.storage.reports import ReportKey
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -324,14 +324,14 @@ def recover_stalled_jobs(database: Database) -> int:
         hopeless = [
             one
             for one in entries
-            if jobs_queue.increment_entry_ending_count(session, one.queue_id, "stalled") >= MOST_TRIES
+            if jobs_queue.increment_entry_failure_count(session, one.queue_id, "stalled") >= MOST_TRIES
         ]
         for entry in entries:
             if entry not in hopeless:
                 jobs_queue.requeue_stalled_entry(session, entry.queue_id)
         jobs_queue.delete_dead_workers(session, 10 * STALLED_AFTER)
     for entry in hopeless:
-        with use_organization(organization_of_row(entry.job_id)):
+        with use_organization(organization_of_row_id(entry.job_id)):
             give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
     return len(entries) + sum(run_for_each_organization(database, partial(_enter_lost_jobs, database)))
 
@@ -347,7 +347,7 @@ def _enter_lost_jobs(database: Database) -> int:
 def record_worker_crash(database: Database, entry: int) -> bool:
     """Record that the process computing an entry ended unexpectedly, and return whether it has done so too often."""
     with database.transaction() as session:
-        return jobs_queue.increment_entry_ending_count(session, entry, "crashed") >= MOST_TRIES
+        return jobs_queue.increment_entry_failure_count(session, entry, "crashed") >= MOST_TRIES
 
 
 def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, again: bool = False) -> None:

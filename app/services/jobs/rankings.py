@@ -31,7 +31,7 @@ def find_or_queue_ranking(
 ) -> StoredReport | JobView:
     """Return the ranking if it is stored or can be made quickly, else the job that makes it.
 
-    Raises the errors of `ranking_report.find_or_compute_ranking`, LargeExtraNeeded, and the error for which a worker
+    Raises the errors of `ranking_report.find_or_compute_ranking`, DuckdbNotInstalled, and the error for which a worker
     has refused the recipe.
     """
     with database.transaction(snapshot=True) as session:

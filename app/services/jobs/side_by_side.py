@@ -128,7 +128,7 @@ def _find_or_request(
 ) -> RankingsSideBySide | JobRequest | None:
     """Return None if the rankings can be made quickly, else the stored rankings, or a request for a job.
 
-    Raises LargeExtraNeeded.
+    Raises DuckdbNotInstalled.
     """
     lookups = [one.ranking for one in rows if one.ranking is not None]
     if not rankings.do_missing_rankings_need_job(session, lookups):
@@ -163,7 +163,9 @@ def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWor
         name, campaign, recipe, told = columns[n]
         if recipe is None:
             return (
-                StoredComparedRanking.from_ranking(series.make_column_without_recipe(name)).model_dump_json().encode()
+                StoredComparedRanking.from_ranking(series.make_column_for_missing_recipe(name))
+                .model_dump_json()
+                .encode()
             )
         meant, version = parse_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(

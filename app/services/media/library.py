@@ -98,7 +98,7 @@ def store_media(
 
     For a PDF, a name such as `report.pdf~page3` selects the third page; other names select the only page.
 
-    Raises MediaNotAccepted with the reason, MediaNameTaken, MediaStoreMissing, NotFound.
+    Raises MediaNotAccepted with the reason, MediaNameTaken, MediaStoreNotConfigured, NotFound.
     """
     store, parts = policy.require_store(), policy.require_upload_folder()
     with database.transaction() as session:

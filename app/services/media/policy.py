@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from app.domain.media_types import MediaLimits
-from app.storage.media.files import MediaStore, MediaStoreMissing
+from app.storage.media.files import MediaStore, MediaStoreNotConfigured
 
 USUAL = MediaLimits()
 
@@ -26,14 +26,14 @@ class MediaSettings:
     shelf: Path | None = None
 
     def require_store(self) -> MediaStore:
-        """Return the store of files. Raises MediaStoreMissing."""
+        """Return the store of files. Raises MediaStoreNotConfigured."""
         if self.store is None:
-            raise MediaStoreMissing
+            raise MediaStoreNotConfigured
         return self.store
 
     def require_upload_folder(self) -> Path:
-        """Return the folder for uploads. Raises MediaStoreMissing."""
+        """Return the folder for uploads. Raises MediaStoreNotConfigured."""
         if self.parts is None:
-            raise MediaStoreMissing
+            raise MediaStoreNotConfigured
         self.parts.mkdir(parents=True, exist_ok=True, mode=0o700)
         return self.parts

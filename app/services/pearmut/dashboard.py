@@ -52,7 +52,7 @@ def make_dashboard_data(session: Session, loaded: PearmutCampaign) -> dict[str, 
     }
 
 
-def make_progress_file(session: Session, loaded: PearmutCampaign) -> dict[str, Any]:
+def make_progress_file_content(session: Session, loaded: PearmutCampaign) -> dict[str, Any]:
     """Return what Pearmut stores about its users in `data/progress`."""
     return {
         user.name: {
@@ -159,7 +159,7 @@ def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
 
 def reset_user_work(session: Session, loaded: PearmutCampaign, user: str, *, by: Caller) -> None:
     """Void all work of a user, so that they can start again. The caller's look-up raises PearmutUserUnknown."""
-    row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
+    row = pearmut.find_user_by_pearmut_id(session, loaded.campaign_id, user)
     if row is None:
         raise Invalid("Unknown user ID. Maybe the campaign was restarted?")
     reason = "reset on Pearmut's dashboard"
@@ -174,7 +174,7 @@ def reset_user_work(session: Session, loaded: PearmutCampaign, user: str, *, by:
 
 def set_user_note(session: Session, loaded: PearmutCampaign, user: str, note: str | None) -> None:
     """Store a note on a user. Raises Invalid if the user does not exist."""
-    row = pearmut.find_user_by_name(session, loaded.campaign_id, user)
+    row = pearmut.find_user_by_pearmut_id(session, loaded.campaign_id, user)
     if row is None:
         raise Invalid("Unknown user ID.")
     pearmut.update_user_note(session, row.rater_id, note or None)

@@ -167,7 +167,7 @@ def _prepare_answer(
 def _move_progress(session: Session, user: PearmutUser, said: Mapping[str, Any]) -> MovedUserProgress:
     progress = pages.load_user_progress(session, user)
     before = sum(state == pages.DONE for state in said.get("progress", ()))
-    place = pages.find_place_needing_no_lease(user, progress)
+    place = pages.find_next_place_without_lease(user, progress)
     if place is None:
         place = next((n for n, state in enumerate(progress.documents) if state is None), None)
     now = progress.documents.count(pages.DONE)

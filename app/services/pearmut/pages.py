@@ -101,7 +101,7 @@ def make_user_progress(
     )
 
 
-def find_place_needing_no_lease(user: PearmutUser, progress: UserProgress) -> int | str | None:
+def find_next_place_without_lease(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Return where a user continues if that needs no lease: welcome, a random check, or a form or check in the data."""
     for n, state in enumerate(progress.welcome):
         if state is None:

@@ -28,13 +28,13 @@ KINDS: Mapping[str | None, Kind] = {None: "note", "string": "text", "number": "n
 UNREAD = frozenset({"script", "style"})
 
 
-def make_questionnaires_setting(aside: Mapping[str, Sequence[Document]]) -> dict[str, object]:
+def make_questionnaires_setting(forms_and_checks: Mapping[str, Sequence[Document]]) -> dict[str, object]:
     """Return the setting `questionnaires` for the forms among these documents; {} if there are none.
 
     Parts that run a script are left out, and so are parts without text apart from their markup.
     """
     asked = {
-        moment: tuple(question for _, question in _questions(aside, kind))[:MOST_QUESTIONS]
+        moment: tuple(question for _, question in _questions(forms_and_checks, kind))[:MOST_QUESTIONS]
         for kind, moment in MOMENTS.items()
     }
     made = Questionnaires(before=asked["before"], after=asked["after"])
@@ -68,9 +68,11 @@ def store_form_answers(session: Session, user: PearmutUser, place: int | str) ->
     questionnaires.insert_answers_if_changed(session, campaign_id, rater_id, MOMENTS[kind], answers)
 
 
-def _questions(aside: Mapping[str, Sequence[Document]], kind: str) -> Iterator[tuple[tuple[int, int], Question]]:
+def _questions(
+    forms_and_checks: Mapping[str, Sequence[Document]], kind: str
+) -> Iterator[tuple[tuple[int, int], Question]]:
     """Yield questions by document and part."""
-    for n, document in enumerate(aside.get(f"data_{kind}") or []):
+    for n, document in enumerate(forms_and_checks.get(f"data_{kind}") or []):
         for i, part in enumerate(document if is_form_document(document) else []):
             words = _plain(part["text"])
             options = tuple(AnswerOption(value=one, label={"en": one}) for one in _choices(part))

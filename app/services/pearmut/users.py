@@ -54,7 +54,7 @@ def authenticate_user(session: Session, loaded: PearmutCampaign, credential: str
         if row is None:
             raise PearmutUserUnknown
         return PearmutUser.from_row(loaded, row, caller.actor, caller.token_id)
-    row = pearmut.find_user_by_name(session, loaded.campaign_id, credential)
+    row = pearmut.find_user_by_pearmut_id(session, loaded.campaign_id, credential)
     if row is None or row.token_id is None or not stored_tokens.is_token_live(session, row.token_id):
         raise PearmutUserUnknown
     return PearmutUser.from_row(loaded, row, f"token:{row.prefix}", row.token_id)

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.keys import SEAT, SEAT_RESERVED, check_addressable, is_key
+from app.domain.keys import SEAT, SEAT_RESERVED, is_key, reject_dot_segment
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.people import raters as service
@@ -189,7 +189,7 @@ def _misfit(key: str) -> str | None:
     if not is_key(key):
         return "is not a valid key: use 1 to 128 of the letters A–Z and a–z, digits, and . _ ~ : @ + -"
     try:
-        check_addressable(key)
+        reject_dot_segment(key)
     except ValueError as error:
         return str(error)
     return SEAT_RESERVED if key.startswith(SEAT) else None

@@ -24,7 +24,7 @@ from app.stats.timing.active_time import derive_actions_from_log
 from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds_by_rater_and_day
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
-from app.storage.hours import SpaceDelimitedSides
+from app.storage.hours import SpaceDelimitedLanguages
 
 Heard = Annotated[float | None, Field(exclude_if=is_empty_field)]
 EPOCH = date(1970, 1, 1)
@@ -244,7 +244,7 @@ def _by_rater(
     everybody: bool,
 ) -> Mapping[int, Mapping[date, float]]:
     """Return active seconds by rater id and day."""
-    spacing = SpaceDelimitedSides(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
+    spacing = SpaceDelimitedLanguages(has_word_spaces(view.source_language), has_word_spaces(view.target_language))
     only = None if everybody else [one.id for one in accounts]
     read = hours.load_recorded_activity(session, campaign_id, spacing, only)
     persons = {one.id: int(one.person) for one in accounts}

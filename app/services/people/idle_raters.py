@@ -33,24 +33,24 @@ def list_idle_warnings(
     state: str,
     find_idle: Callable[[], Sequence[str]],
     *,
-    of: Collection[str] | None = None,
+    only: Collection[str] | None = None,
     named: bool,
 ) -> list[str]:
     """List warnings about raters, and about places of invitations if the whole campaign is visible.
 
-    find_idle: returns the keys of idle raters. of: raters who may be mentioned; None for all. named: whether keys are
+    find_idle: returns the keys of idle raters. only: raters who may be mentioned; None for all. named: whether keys are
     shown.
     """
     if state not in UNDER_WAY:
         return []
-    idle = [key for key in find_idle() if of is None or key in of]
+    idle = [key for key in find_idle() if only is None or key in only]
     sentences = []
     if idle:
         sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
     seats = plans.count_invitation_seats(session, campaign_id) - idle_raters.count_invitation_seats_with_tasks(
         session, campaign_id
     )
-    if of is None and seats > 0:
+    if only is None and seats > 0:
         sentences.append(f"{_idle(seats, 'invitation place')}; {SHARE}")
     return sentences
 

@@ -54,7 +54,7 @@ def load_forecast_variance_components(
         return ForecastVarianceComponents(None, why=error.detail or error.title())
 
 
-def parse_pilot_from_plan_report(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
+def parse_pilot_components_from_report(report: Mapping[str, Any]) -> ForecastVarianceComponents | None:
     """Read a plan's pilot from its report for the campaign's next plan, without reading the pilot itself again.
 
     Return None if the plan had no pilot.

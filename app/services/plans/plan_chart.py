@@ -70,7 +70,7 @@ def _grid(surface: DrawingSurface, view: PlanChartData, systems: Sequence[str], 
     """Draw the items of each system by rater; darker cells have more."""
     most = max((one.systems.get(name, 0) for one in view.raters for name in view.systems), default=0) or 1
     for j, name in enumerate(systems):
-        surface.add_text(left + (j + 0.62) * CELL, top - 6, name, size=8, upright=True, ha="center")
+        surface.add_text(left + (j + 0.62) * CELL, top - 6, name, size=8, vertical=True, ha="center")
     for i, rater in enumerate(view.raters):
         for j, name in enumerate(view.systems):
             n = rater.systems.get(name, 0)

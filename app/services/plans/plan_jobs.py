@@ -45,8 +45,8 @@ class PlanNeedsJob(Exception):
         self.request = request
 
 
-class StoredPlan(BaseModel):
-    """A compiled plan as it is stored. compiled: the form for freezing it; the other fields are for the preview."""
+class PlanJobResult(BaseModel):
+    """A compiled plan as a job stores it. compiled: the form for freezing it; the other fields are for the preview."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -60,15 +60,15 @@ class StoredPlan(BaseModel):
     compiled: Base64Bytes
 
 
-def encode_stored_plan(view: PlanView, compiled: bytes) -> bytes:
+def encode_plan_job_result(view: PlanView, compiled: bytes) -> bytes:
     """Encode a plan's preview as a stored report."""
-    shown = {name: getattr(view, name) for name in StoredPlan.model_fields if name != "compiled"}
-    return StoredPlan.model_construct(**shown, compiled=compiled).model_dump_json().encode()
+    shown = {name: getattr(view, name) for name in PlanJobResult.model_fields if name != "compiled"}
+    return PlanJobResult.model_construct(**shown, compiled=compiled).model_dump_json().encode()
 
 
-def parse_stored_plan_preview(body: bytes) -> PlanView:
+def parse_plan_job_preview(body: bytes) -> PlanView:
     """Return the preview of a plan from a stored report."""
-    shown = StoredPlan.model_validate_json(body).model_dump(exclude={"compiled"})
+    shown = PlanJobResult.model_validate_json(body).model_dump(exclude={"compiled"})
     return PlanView(**shown, version=None, method_version=plans.PLAN_VERSION, actor=None, at=None, stale=())
 
 
@@ -99,7 +99,7 @@ def _compile_requested_plan(session: Session, wanted: PlanRequest) -> CompiledPl
         seed = plans.choose_plan_seed(wanted.design)
         asked = {"design": json.dumps(wanted.given), "pilot": wanted.pilot, "seed": seed}
         raise PlanNeedsJob(JobRequest(key.kind, key, versions, asked, role="manager"))
-    kept = StoredPlan.model_validate_json(body)
+    kept = PlanJobResult.model_validate_json(body)
     return CompiledPlan(plans.decode_plan(kept.compiled), kept.report, bytes.fromhex(kept.hash.removeprefix("sha256:")))
 
 
@@ -107,14 +107,16 @@ def _key(session: Session, wanted: PlanRequest, about: CampaignSnapshot | None) 
     """Return a key of everything that determines a plan, except a randomly drawn seed. about: the pilot."""
     parts = [
         wanted.given,
-        list_plan_key_parts(session, wanted.view, int(wanted.row.id), wanted.material),
+        list_plan_cache_key_parts(session, wanted.view, int(wanted.row.id), wanted.material),
         None if about is None else _pilot_cache_key(session, about),
     ]
     kind, version, seed = KIND if about is None else PILOTED, int(wanted.row.data_version), wanted.design.seed or 0
     return make_report_key_from_parts(wanted.row.id, kind, version, parts, seed=seed, method_version=plans.PLAN_VERSION)
 
 
-def list_plan_key_parts(session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput) -> list[object]:
+def list_plan_cache_key_parts(
+    session: Session, view: CampaignInfo, campaign_id: int, material: PlanInput
+) -> list[object]:
     """Return what a campaign's plan depends on besides its design and its data version, as plain values."""
     texts, systems = material.test_set, [system.key for system in material.systems]
     return [
@@ -170,7 +172,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
             if wanted.design.seed is None:  # the same error as for a plan that is compiled at once
                 raise RandomDrawFailed(error.detail, places=error.places) from error
             raise
-        return encode_stored_plan(
+        return encode_plan_job_result(
             plans.preview_compiled_plan(wanted, plans.make_plan_with_report(wanted, plan, components)),
             plans.encode_plan(plan),
         )

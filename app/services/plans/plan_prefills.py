@@ -36,7 +36,7 @@ def check_prefills_exist(session: Session, campaign_id: int, view: CampaignInfo,
         raise PrefilledErrorsMissing
 
 
-def check_setting_prefill_exists(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
+def check_prefill_in_settings_exists(session: Session, campaign_id: int, view: CampaignInfo, design: Design) -> None:
     """Check that the errors exist that a setting makes tasks show from now on.
 
     Raises Invalid for a name that no output has. Tasks that have begun continue as before: the arms of a plan in force,

@@ -17,7 +17,7 @@ from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import RatingRole
 from app.storage import planner_statistics, plans
 from app.storage.db import Session
-from app.storage.full_scans import plan_for_full_scans
+from app.storage.full_scans import disable_nested_loops
 from app.storage.plans import TableRowsToInsert
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
@@ -64,13 +64,13 @@ def store_plan_rows(
         _credits(target, tasks, item_ids),
         _variants(session, target, plan, tasks),
     )
-    with plan_for_full_scans(session):  # each check of the rows is a statement over all of them
+    with disable_nested_loops(session):  # each check of the rows is a statement over all of them
         for batch in batches:
             plans.insert_rows_by_copy(session, batch)
     for rater_id in plans.load_invited_rater_ids(session, target.campaign_id):
         plans.add_rater_to_task_pool(session, target.campaign_id, rater_id)
     if len(places) >= planner_statistics.MANY:  # raters may come at once
-        planner_statistics.refresh_planner_statistics_of_tasks(session)
+        planner_statistics.refresh_query_planner_task_statistics(session)
 
 
 def _arms(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:

@@ -22,11 +22,11 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.jobs.jobs import JobInputsChanged, JobRequest
 from app.services.plans import expected_time, plan_input, plans, replanning
 from app.services.plans.plan_jobs import (
+    PlanJobResult,
     PlanNeedsJob,
-    StoredPlan,
-    encode_stored_plan,
+    encode_plan_job_result,
     hash_plain_values,
-    list_plan_key_parts,
+    list_plan_cache_key_parts,
     reraise_as_job_inputs_changed,
 )
 from app.services.plans.plans import PlanView
@@ -88,7 +88,7 @@ def replan_or_require_job(
 
 
 def _make_compiled_replan(basis: ReplanInput, left: RemainingWork, body: bytes) -> CompiledReplan:
-    kept = StoredPlan.model_validate_json(body)
+    kept = PlanJobResult.model_validate_json(body)
     compiled = _FOUND.validate_json(gzip.decompress(kept.compiled))
     return CompiledReplan(left, basis, compiled, replanning.merge_plans(left.old, compiled), kept.report)
 
@@ -117,7 +117,7 @@ def _request(session: Session, basis: ReplanInput, left: RemainingWork, reason: 
 
 def _question(session: Session, left: RemainingWork) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
-    beside = list_plan_key_parts(session, left.view, campaign_id, left.material)
+    beside = list_plan_cache_key_parts(session, left.view, campaign_id, left.material)
     how = ["rebalance"] if left.rebalance else []
     return hash_plain_values([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
@@ -155,7 +155,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
             version,
             change=replanning.make_replan_change_record(replanned, given["reason"]),
         )
-        return encode_stored_plan(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
+        return encode_plan_job_result(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 
     return make_undivided_work(make)
 

@@ -158,44 +158,46 @@ class RemainingWork:
 
     def load_variance_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
         """Load the components for the forecast. version: of the campaign's judgments, if its own are used."""
-        kept = plan_components.parse_pilot_from_plan_report(self.before.report)
+        kept = plan_components.parse_pilot_components_from_report(self.before.report)
         return kept or plan_components.load_forecast_variance_components(session, self.view, version=version)
 
-    def make_plan_report(self, plan: Plan, known: ForecastVarianceComponents) -> Mapping[str, object]:
+    def make_plan_report(self, plan: Plan, components: ForecastVarianceComponents) -> Mapping[str, object]:
         """Make the report of the resulting plan."""
-        return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, known)
+        return plan_report.make_plan_report(self.view, _with_past(self.material, plan), plan, components)
 
 
-def compute_remaining_work(session: Session, campaign: str, basis: ReplanInput, wish: ReplanRequest) -> RemainingWork:
+def compute_remaining_work(
+    session: Session, campaign: str, inputs: ReplanInput, request: ReplanRequest
+) -> RemainingWork:
     """Compute the remaining work from a replan's input.
 
     Raises Invalid for documents that cannot be bought, and for prefilled errors that do not exist,
     CalibrationSetMissing.
     """
-    before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, basis.version)
-    old = assign_plan_to_current_holders(plans.decode_plan(before.compiled), basis.tasks, basis.material.seats)
+    before = stored.load_plan(session, campaigns.load_campaign(session, campaign).id, inputs.version)
+    old = assign_tasks_to_current_holders(plans.decode_plan(before.compiled), inputs.tasks, inputs.material.seats)
     view = get_campaign(session, campaign)
-    plan_prefills.check_setting_prefill_exists(session, int(before.campaign_id), view, old.design)
+    plan_prefills.check_prefill_in_settings_exists(session, int(before.campaign_id), view, old.design)
     calibration = old.design.calibration.set if old.design.calibration else None
-    material = plan_input.restrict_to_calibration_set(basis.material, calibration)
-    done = frozenset(task.number for task in basis.tasks if task.state == "handed_in")
-    begun = frozenset(task.number for task in basis.tasks if task.state != "handed_in" and task.begun)
-    wanted = _choose_added_documents(old, material, wish.bought)
-    return RemainingWork(view, before, old, material, done, begun, wanted, wish.rebalance)
+    material = plan_input.restrict_to_calibration_set(inputs.material, calibration)
+    done = frozenset(task.number for task in inputs.tasks if task.state == "handed_in")
+    begun = frozenset(task.number for task in inputs.tasks if task.state != "handed_in" and task.begun)
+    wanted = _choose_added_documents(old, material, request.bought)
+    return RemainingWork(view, before, old, material, done, begun, wanted, request.rebalance)
 
 
-def compile_replan(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
+def compile_replan(session: Session, campaign: str, request: ReplanRequest) -> CompiledReplan:
     """Compile the new plan now. Raises the errors of `load_replan_input` and `compute_remaining_work`."""
-    basis = load_replan_input(session, campaign)
-    return compile_remaining_work(session, basis, compute_remaining_work(session, campaign, basis, wish))
+    inputs = load_replan_input(session, campaign)
+    return compile_remaining_work(session, inputs, compute_remaining_work(session, campaign, inputs, request))
 
 
-def compile_remaining_work(session: Session, basis: ReplanInput, left: RemainingWork) -> CompiledReplan:
+def compile_remaining_work(session: Session, inputs: ReplanInput, left: RemainingWork) -> CompiledReplan:
     """Compile the new plan of the remaining work now."""
     replanned = left.plan_remaining_work()
     merged = merge_plans(left.old, replanned)
     return CompiledReplan(
-        left, basis, replanned, merged, left.make_plan_report(merged.plan, left.load_variance_components(session))
+        left, inputs, replanned, merged, left.make_plan_report(merged.plan, left.load_variance_components(session))
     )
 
 
@@ -251,7 +253,7 @@ def make_replan_change_record(replanned: Replan, reason: str) -> dict[str, objec
     return {"reason": reason, "counts": dict(replanned.count_ratings_by_change()), "changes": changes}
 
 
-def assign_plan_to_current_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
+def assign_tasks_to_current_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> Plan:
     """Return the plan with reassigned tasks, and their groups, assigned to the raters who have them now.
 
     seats: those that still exist. Tasks that an invited rater holds from a removed seat move to the rater's current
@@ -267,10 +269,10 @@ def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection
     return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
 
 
-def move_tasks_to_holders(plan: Plan, now: Mapping[int, str]) -> Plan:
+def move_tasks_to_holders(plan: Plan, holders: Mapping[int, str]) -> Plan:
     """Return the plan with tasks and their groups assigned to those who have them, by task number."""
-    held = tuple(replace(task, rater=now.get(task.number, task.rater)) for task in plan.tasks)
-    whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in now}
+    held = tuple(replace(task, rater=holders.get(task.number, task.rater)) for task in plan.tasks)
+    whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in holders}
     groups = tuple(replace(group, rater=whose.get(group.number, group.rater)) for group in plan.groups)
     return replace(plan, tasks=held, groups=groups)
 
@@ -319,7 +321,7 @@ def _apply(
     )
     ids = _ids_of_groups(old, old_groups)
     surplus = [ids[number] for number in replanned.surplus if number in ids]
-    replans.exclude_judgments_of_surplus_groups(session, campaign_id, surplus, data_version)
+    replans.mark_judged_items_surplus(session, campaign_id, surplus, data_version)
     for group, system in replanned.credited:
         if group in ids:
             replans.credit_group_items_to_system(session, campaign_id, ids[group], system)

@@ -44,7 +44,7 @@ class DatabaseSeriesBackend:
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
         said = wanted.model_dump(exclude={"files", "raters", "design", "basis"})
-        basis = wanted.basis or import_options.choose_source_or_reference_basis(wanted.protocol)
+        basis = wanted.basis or import_options.choose_default_basis(wanted.protocol)
         with self._database.transaction() as session:
             campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
@@ -128,10 +128,10 @@ class DatabaseSeriesBackend:
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:
         """Return the progress of a campaign."""
-        sight = ProgressVisibility(raters=True, systems=True, team=None)
+        visibility = ProgressVisibility(raters=True, systems=True, team=None)
         with self._database.transaction(snapshot=True) as session:
-            seen = progress.load_progress_fingerprint(session, campaign, sight)
-            return progress.make_campaign_progress(session, seen, sight).model_dump(mode="json")
+            seen = progress.load_progress_fingerprint(session, campaign, visibility)
+            return progress.make_campaign_progress(session, seen, visibility).model_dump(mode="json")
 
 
 def _make_frozen_plan(view: PlanView) -> FrozenPlanSummary:

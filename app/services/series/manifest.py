@@ -18,13 +18,13 @@ from pydantic import (
 )
 
 from app.domain.errors import Invalid, Place
-from app.domain.keys import KEY_PATTERN, check_addressable
+from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.domain.strict_json import StrictJsonError, parse_strict_json
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 
 LARGEST = 16 << 20  # bytes
 MOST_CAMPAIGNS = 100
-Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(check_addressable)]
+Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 Path = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
 
 

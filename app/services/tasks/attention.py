@@ -92,7 +92,7 @@ class RaterAttentionCheckResults:
     verdict: Literal["pass", "fail"] | None
 
 
-def list_check_definition_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
+def list_attention_check_faults(campaign: CampaignInfo, segments: Sequence[KnownAnswerSegment]) -> Iterator[Place]:
     """Yield the faults in the segments of a check, each with the index of its segment; () stands for the document."""
     notes: list[AttentionCheckSegmentMeta | None] = []
     for n, segment in enumerate(segments):

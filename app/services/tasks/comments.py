@@ -27,7 +27,7 @@ class CommentTarget:
     screen: int | None = None
 
 
-def put_comment(session: Session, public_id: str, place: CommentTarget, said: str, *, rater: ActingRater) -> int:
+def put_comment(session: Session, public_id: str, target: CommentTarget, text: str, *, rater: ActingRater) -> int:
     """Store a comment in place of an earlier one, and return how often it was written (0: an empty text removed it).
 
     Raises TaskNotFound, TaskAddressNotFound, TaskHandedIn, ClosedToRaters.
@@ -43,27 +43,27 @@ def put_comment(session: Session, public_id: str, place: CommentTarget, said: st
         row.campaign_id,
         rater_id=rater.rater_id,
         task_id=row.id,
-        said=said.strip(),
-        **_address(content, place),
+        said=text.strip(),
+        **_address(content, target),
     )
 
 
-def _address(content: TaskContent, place: CommentTarget) -> dict[str, int | None]:
-    """Return the database ids of a place. Raises TaskAddressNotFound if it does not exist, or takes no comment."""
-    if not (content.display.screen_comments if place.screen is not None else content.display.output_comments):
+def _address(content: TaskContent, target: CommentTarget) -> dict[str, int | None]:
+    """Return the database ids of a target. Raises TaskAddressNotFound if it does not exist, or takes no comment."""
+    if not (content.display.screen_comments if target.screen is not None else content.display.output_comments):
         raise TaskAddressNotFound(NOT_ASKED)
-    if place.screen is not None:
-        if place.screen not in content.items_by_screen:
+    if target.screen is not None:
+        if target.screen not in content.items_by_screen:
             raise TaskAddressNotFound("the task has no such screen")
-        return {"screen": place.screen}
-    item = content.item_at(place.item or 0)
+        return {"screen": target.screen}
+    item = content.item_at(target.item or 0)
     # Exports write a comment next to an answer, so a comment on something that is not judged would be lost.
-    if place.segment is None:
+    if target.segment is None:
         if "document" not in content.forms:
             raise TaskAddressNotFound("no item is judged as a whole here; comment on one of its segments")
         return {"item_id": item.id}
     if "segment" not in content.forms:
         raise TaskAddressNotFound("no segment is judged by itself here; comment on the item")
-    if not 1 <= place.segment <= len(item.segments):
+    if not 1 <= target.segment <= len(item.segments):
         raise TaskAddressNotFound(f"the item has the segments 1 to {len(item.segments)}")
-    return {"item_id": item.id, "segment_id": item.segments[place.segment - 1].id}
+    return {"item_id": item.id, "segment_id": item.segments[target.segment - 1].id}

@@ -94,19 +94,19 @@ def list_flags(
     return [_view(row) for row in rows], reached
 
 
-def answer_flag(session: Session, campaign: str, name: str, *, said: str, actor: str) -> FlagView:
+def answer_flag(session: Session, campaign: str, public_id: str, *, answer: str, actor: str) -> FlagView:
     """Answer a flag; a second answer replaces the first. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
-    row = flags.load_flag(session, campaign_id, name)
-    flags.store_flag_answer(session, row.id, said=said, actor=actor)
-    audit.record_action(session, campaign_id, actor=actor, action="flag answered", what={"flag": name})
-    return _view(flags.load_flag(session, campaign_id, name))
+    row = flags.load_flag(session, campaign_id, public_id)
+    flags.store_flag_answer(session, row.id, said=answer, actor=actor)
+    audit.record_action(session, campaign_id, actor=actor, action="flag answered", what={"flag": public_id})
+    return _view(flags.load_flag(session, campaign_id, public_id))
 
 
 def change_flags(
     session: Session,
     campaign: str,
-    names: Sequence[str],
+    public_ids: Sequence[str],
     values: Mapping[str, str | None],
     *,
     expected: Mapping[str, str | None] | None = None,
@@ -119,27 +119,31 @@ def change_flags(
     FlagsChangedMeanwhile, which names each flag whose values differ from `expected`.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    known = flags.lock_flags_by_public_id(session, campaign_id, names)
+    known = flags.lock_flags_by_public_id(session, campaign_id, public_ids)
     faults = {
         i: "is named twice" if name in known else "is not a flag of this campaign"
-        for i, name in enumerate(names)
-        if name not in known or names.index(name) != i
+        for i, name in enumerate(public_ids)
+        if name not in known or public_ids.index(name) != i
     }
     if faults:
-        places = tuple(Place(("body", "flags", i), f"{names[i]!r} {fault}") for i, fault in faults.items())
+        places = tuple(Place(("body", "flags", i), f"{public_ids[i]!r} {fault}") for i, fault in faults.items())
         raise Invalid("no flag was changed because some of these cannot be", places=places)
     changed = tuple(
-        Place(("body", "flags", i), f"{names[i]!r} was changed meanwhile")
-        for i, name in enumerate(names)
+        Place(("body", "flags", i), f"{public_ids[i]!r} was changed meanwhile")
+        for i, name in enumerate(public_ids)
         if any(getattr(known[name], field) != value for field, value in (expected or {}).items())
     )
     if changed:
         raise FlagsChangedMeanwhile("no flag was changed because some have changed meanwhile", places=changed)
-    flags.update_flags(session, [known[name].id for name in names], values, actor=actor)
+    flags.update_flags(session, [known[name].id for name in public_ids], values, actor=actor)
     audit.record_action(
-        session, campaign_id, actor=actor, action="flags changed", what={"flags": list(names), "fields": sorted(values)}
+        session,
+        campaign_id,
+        actor=actor,
+        action="flags changed",
+        what={"flags": list(public_ids), "fields": sorted(values)},
     )
-    return [_view(known[name]) for name in names]
+    return [_view(known[name]) for name in public_ids]
 
 
 def _view(row: flags.Row) -> FlagView:

@@ -336,10 +336,10 @@ def _redact_outcomes(
     ]
 
 
-def make_lease_request(rater: ActingRater, lasts: timedelta) -> leases.LeaseRequest:
+def make_lease_request(rater: ActingRater, duration: timedelta) -> leases.LeaseRequest:
     """Make a rater's request for a lease of a given duration."""
     return leases.LeaseRequest(
-        rater.campaign_id, rater.rater_id, rater.token_id, lasts, rater.actor, session_id=rater.session_id
+        rater.campaign_id, rater.rater_id, rater.token_id, duration, rater.actor, session_id=rater.session_id
     )
 
 

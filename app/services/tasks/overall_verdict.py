@@ -37,16 +37,19 @@ class OverallRaterVerdict:
 
 
 def decide_overall_rater_verdict(
-    asked: RaterQualitySettings, quality: RaterQuality | None, right: float | None, passed: float | None
+    asked: RaterQualitySettings,
+    quality: RaterQuality | None,
+    tutorial_share: float | None,
+    attention_share: float | None,
 ) -> OverallRaterVerdict:
     """Decide the verdict by the rules for completion codes.
 
-    right: share of first answers in the tutorial that were right, if any. passed: share of the rater's attention checks
-    that were passed at the first attempt, if any. quality: None if nothing is known about the rater's work, or nothing
-    fails.
+    tutorial_share: share of first answers in the tutorial that were right, if any. attention_share: share of the
+    rater's attention checks that were passed at the first attempt, if any. quality: None if nothing is known about the
+    rater's work, or nothing fails.
     """
     rules = [RaterRuleOutcome(check, _outcome(check, quality)) for check in asked.code_checks]
-    shares = ((TUTORIAL, asked.code_tutorial, right), (ATTENTION, asked.code_attention, passed))
+    shares = ((TUTORIAL, asked.code_tutorial, tutorial_share), (ATTENTION, asked.code_attention, attention_share))
     rules += [RaterRuleOutcome(rule, _reaches(share, least)) for rule, least, share in shares if least is not None]
     return OverallRaterVerdict(tuple(rules))
 

@@ -38,18 +38,20 @@ def make_task_preview(
     document: str | None = None,
     presentation: Presentation | None = None,
     columns: int = COLUMNS,
-    written: ProtocolNameAndOptions | None = None,
+    other_protocol: ProtocolNameAndOptions | None = None,
 ) -> tuple[TaskView, tuple[RaterForm, ...]]:
     """Make a task of one document, and return it with its forms.
 
     document: by key; by default, the first one. presentation: by default, that of the campaign. The preview shows the
-    outputs of the first system, or of the first `columns` systems side by side. written: a protocol to use instead of
-    the campaign's. Raises NotFound if the campaign or the document does not exist, and NothingToPreview if there is no
-    output.
+    outputs of the first system, or of the first `columns` systems side by side. other_protocol: to use instead of
+    the campaign's own. Raises NotFound if the campaign or the document does not exist, and NothingToPreview if there is
+    no output.
     """
     rules = load_judging_rules(session, campaign)
     row = campaigns.load_campaign(session, campaign)
-    protocol, forms = (rules.protocol, rules.forms) if written is None else _judged_by(written, rules.basis)
+    protocol, forms = rules.protocol, rules.forms
+    if other_protocol is not None:
+        protocol, forms = _judged_by(other_protocol, rules.basis)
     chosen = presentation or str(row.settings.get("presentation", PRESENTATIONS[0]))
     text = _document(session, row.id, document)
     systems = test_sets.load_active_system_keys(session, row.id)[: columns if chosen == "side_by_side" else 1]

@@ -36,10 +36,10 @@ from app.storage.db import Session
 __all__ = ["ProgressFingerprint", "ProgressVisibility", "load_progress_fingerprint", "make_campaign_progress"]
 
 
-def load_progress_fingerprint(session: Session, campaign: str, sight: ProgressVisibility) -> ProgressFingerprint:
+def load_progress_fingerprint(session: Session, campaign: str, visibility: ProgressVisibility) -> ProgressFingerprint:
     """Load by a few look-ups what shows whether anything has changed. Raises NotFound."""
-    row = progress.load_progress_inputs(session, campaign)
-    said = f"{tuple(row)}|{sight.raters}|{sight.systems}|{sight.team}"
+    row = progress.load_progress_fingerprint_parts(session, campaign)
+    said = f"{tuple(row)}|{visibility.raters}|{visibility.systems}|{visibility.team}"
     tag = hashlib.sha256(said.encode()).hexdigest()[:32]
     tasks = dict(_part(one) for one in row.tasks.split(";")) if row.tasks else {}
     return ProgressFingerprint(row.id, row.key, row.state, int(row.data_version), row.plan, row.at, tasks, tag)
@@ -52,21 +52,22 @@ def _part(told: str) -> tuple[int, str]:
 
 
 def make_campaign_progress(
-    session: Session, seen: ProgressFingerprint, sight: ProgressVisibility, keeper: ProgressCountCache | None = None
+    session: Session, seen: ProgressFingerprint, visibility: ProgressVisibility, cache: ProgressCountCache | None = None
 ) -> Progress:
-    """Make the progress of a campaign, as far as the reader may see it. keeper: holds the counts of earlier calls."""
+    """Make the progress of a campaign, as far as the reader may see it. cache: holds the counts of earlier calls."""
     everybody = progress.load_raters_and_plan_membership(session, seen.campaign_id)
-    raters = [one for one in everybody if sight.team is None or one.team == sight.team]
-    keeper = keeper or ProgressCountCache()
-    rows = keeper.load_cached_tasks_not_withdrawn(session, seen)
-    counts = keeper.tally_judgments(session, seen, rows)
-    sources = _ProgressCounts(sight, raters, counts)
+    raters = [one for one in everybody if visibility.team is None or one.team == visibility.team]
+    cache = cache or ProgressCountCache()
+    rows = cache.load_cached_tasks_not_withdrawn(session, seen)
+    counts = cache.tally_judgments(session, seen, rows)
+    sources = _ProgressCounts(visibility, raters, counts)
     tasks = sources.tasks(rows)
-    plan = progress.load_plan_version_and_workload_entropy(session, seen.campaign_id) if sight.team is None else None
-    balance = counted.measure_work_balance(raters, tasks, plan) if sight.team is None else None
-    began = keeper.load_first_lease_time_by_rater(session, seen, everybody)
+    whole = visibility.team is None
+    plan = progress.load_plan_version_and_workload_entropy(session, seen.campaign_id) if whole else None
+    balance = counted.measure_work_balance(raters, tasks, plan) if visibility.team is None else None
+    began = cache.load_first_lease_time_by_rater(session, seen, everybody)
     forecast = counted.forecast_completion(raters, began, tasks, seen)
-    find_idle = partial(keeper.load_raters_without_tasks, session, seen, everybody, began, rows)
+    find_idle = partial(cache.load_raters_without_tasks, session, seen, everybody, began, rows)
     return Progress(
         campaign=seen.key,
         state=seen.state,
@@ -79,16 +80,16 @@ def make_campaign_progress(
         forecast=forecast,
         deadline=_deadline(parse_deadline(get_campaign(session, seen.key).settings), seen, tasks, forecast),
         balance=balance,
-        groups=sources.groups() if sight.team is None else None,
-        leases=counted.summarize_leases(tasks, raters, sight),
+        groups=sources.groups() if visibility.team is None else None,
+        leases=counted.summarize_leases(tasks, raters, visibility),
         open_flags=sum(one.open_flags for one in raters),
-        buckets=counted.summarize_bucket_progress(tasks) if sight.team is None else None,
-        raters=counted.summarize_raters(raters, began, tasks, seen.at) if sight.raters else None,
-        systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if sight.systems else None,
+        buckets=counted.summarize_bucket_progress(tasks) if visibility.team is None else None,
+        raters=counted.summarize_raters(raters, began, tasks, seen.at) if visibility.raters else None,
+        systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if visibility.systems else None,
         warnings=[
             *_old_counts(counts, seen),
             *counted.list_work_balance_warnings(balance, seen.state),
-            *_idle(session, seen, sight, raters, find_idle),
+            *_idle(session, seen, visibility, raters, find_idle),
         ],
     )
 
@@ -106,13 +107,15 @@ def _old_counts(counts: ProgressTallies, seen: ProgressFingerprint) -> list[str]
 def _idle(
     session: Session,
     seen: ProgressFingerprint,
-    sight: ProgressVisibility,
+    visibility: ProgressVisibility,
     raters: Sequence[progress.Row],
     find_idle: Callable[[], Sequence[str]],
 ) -> list[str]:
     """List warnings about raters to whom the plan gives no task, among those whom the reader may see."""
-    ours = None if sight.team is None else {one.key for one in raters}
-    return idle_raters.list_idle_warnings(session, seen.campaign_id, seen.state, find_idle, of=ours, named=sight.raters)
+    ours = None if visibility.team is None else {one.key for one in raters}
+    return idle_raters.list_idle_warnings(
+        session, seen.campaign_id, seen.state, find_idle, only=ours, named=visibility.raters
+    )
 
 
 def _deadline(
@@ -134,12 +137,12 @@ def _deadline(
 class _ProgressCounts:
     """What was counted, limited to what the reader may see."""
 
-    sight: ProgressVisibility
+    visibility: ProgressVisibility
     raters: Sequence[progress.Row]
     counts: ProgressTallies
 
     def tasks(self, rows: Iterable[progress.Row]) -> list[TaskWithCounts]:
-        ours = {one.id for one in self.raters} if self.sight.team is not None else None
+        ours = {one.id for one in self.raters} if self.visibility.team is not None else None
         mine = [row for row in rows if ours is None or row.rater_id in ours]
         recent, sizes = self.counts.recent, self.counts.imported
         return [_task(row, sizes.get(row.id, row), self.counts.tasks.get(row.id), recent[row.id]) for row in mine]

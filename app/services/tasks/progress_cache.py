@@ -301,7 +301,7 @@ def _count_anew(session: Session, seen: ProgressFingerprint, tasks: Sequence[pro
 def _count_imported(session: Session, seen: ProgressFingerprint) -> Mapping[int, ImportedTaskSize]:
     """Return the size of tasks that were imported with their answers, by task. No rater's answer changes it."""
     characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
-    rows = progress.load_imported_task_sizes(session, seen.campaign_id, characters=characters)
+    rows = progress.load_imported_task_sizes(session, seen.campaign_id, characters_per_word=characters)
     return {row.id: ImportedTaskSize(row.segments, row.words) for row in rows}
 
 

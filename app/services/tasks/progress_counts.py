@@ -223,10 +223,10 @@ def measure_work_balance(
 
 
 def summarize_leases(
-    tasks: Sequence[TaskWithCounts], raters: Sequence[progress.Row], sight: ProgressVisibility
+    tasks: Sequence[TaskWithCounts], raters: Sequence[progress.Row], visibility: ProgressVisibility
 ) -> LeaseSummary:
     """Count the leased tasks and list the expired leases."""
-    names = {one.id: one.key for one in raters} if sight.raters else {}
+    names = {one.id: one.key for one in raters} if visibility.raters else {}
     gone = [one.row for one in tasks if one.row.expired]
     shown = [
         ExpiredLease(task=one.public_id, rater=names.get(one.rater_id), since=one.leased_until)

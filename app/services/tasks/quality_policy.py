@@ -45,7 +45,8 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
     """
     with database.transaction() as session:
         asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
-        code = tasks.hand_in_task(session, public_id, rater=rater, coded=not asked.has_completion_codes_by_verdict)
+        assign_code = not asked.has_completion_codes_by_verdict
+        code = tasks.hand_in_task(session, public_id, rater=rater, assign_code=assign_code)
         warning = record_attention_check_result(session, rater, public_id)
     if code is not None and not asked.has_verdict_consequences:
         return HandInReceipt(code, warning)
@@ -69,7 +70,7 @@ def is_rater_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
     """Return whether a rater gets no new task because a check that ends tasks fails. A task in hand stays theirs."""
     asked = parse_rater_quality_settings(get_campaign(session, rater.campaign).settings)
     ending = asked.checks_leading_to("end_task")
-    if not ending or quality_policy.has_task_in_hand(session, rater.campaign_id, rater.rater_id):
+    if not ending or quality_policy.has_leased_task(session, rater.campaign_id, rater.rater_id):
         return False
     quality = load_rater_quality_evidence(session, rater.campaign, rater.rater, asked, ending)
     return quality is not None and not ending.isdisjoint(quality.beyond)

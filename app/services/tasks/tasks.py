@@ -196,51 +196,51 @@ class OwnAnswers:
 def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> TaskView:
     """Return a task that the rater has or had, blind. Raises TaskNotFound."""
     row = load_own_task(session, public_id, rater)
-    sheet = load_task_content(session, public_id)
-    answers = OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since)
+    content = load_task_content(session, public_id)
+    answers = OwnAnswers.load(session, content.campaign_id, content.task_id, rater.rater_id, since=rater.answers_since)
     state = determine_task_state_for_rater(session, row, rater)
-    view = make_task_view(sheet, answers, state, row.leased_until if state == "leased" else None)
-    return replace(view, comments=_own_comments(session, sheet, rater))
+    view = make_task_view(content, answers, state, row.leased_until if state == "leased" else None)
+    return replace(view, comments=_own_comments(session, content, rater))
 
 
 def make_task_view(
-    sheet: TaskContent, answers: OwnAnswers, state: State, leased_until: datetime | None = None
+    content: TaskContent, answers: OwnAnswers, state: State, leased_until: datetime | None = None
 ) -> TaskView:
     """Make the blind view of a task with a rater's own answers."""
-    terms = _terms_of_task(sheet) if sheet.display.glossary else ()
+    terms = _terms_of_task(content) if content.display.glossary else ()
     return TaskView(
-        task=sheet.public_id,
-        campaign=sheet.campaign,
-        protocol=sheet.protocol.name,
-        protocol_version=sheet.protocol.version,
-        basis=sheet.basis,
-        presentation=sheet.presentation,
-        guidelines=sheet.guidelines,
+        task=content.public_id,
+        campaign=content.campaign,
+        protocol=content.protocol.name,
+        protocol_version=content.protocol.version,
+        basis=content.basis,
+        presentation=content.presentation,
+        guidelines=content.guidelines,
         state=state,
         leased_until=leased_until,
-        words=sheet.words,
-        asked=tuple(sheet.forms),
-        screens=_screens(sheet, answers),
-        items=tuple(_item(sheet, item, answers, terms) for item in sheet.items.values()),
-        missing=find_missing_judgments(sheet, answers),
-        slider_colors=sheet.display.slider_colors,
-        comments=_asked_comments(sheet),
+        words=content.words,
+        asked=tuple(content.forms),
+        screens=_screens(content, answers),
+        items=tuple(_item(content, item, answers, terms) for item in content.items.values()),
+        missing=find_missing_judgments(content, answers),
+        slider_colors=content.display.slider_colors,
+        comments=_asked_comments(content),
     )
 
 
-def _own_comments(session: Session, sheet: TaskContent, rater: ActingRater) -> CommentsView | None:
+def _own_comments(session: Session, content: TaskContent, rater: ActingRater) -> CommentsView | None:
     """Return what the campaign asks comments on, with the rater's own; None if it asks for none."""
-    asked = _asked_comments(sheet)
+    asked = _asked_comments(content)
     if asked is None:
         return None
     rows = comments.load_comments_of_rater_in_task(
-        session, sheet.campaign_id, sheet.task_id, rater.rater_id, since=rater.answers_since
+        session, content.campaign_id, content.task_id, rater.rater_id, since=rater.answers_since
     )
     places: dict[tuple[int, int | None], tuple[int, int | None]] = {
         (item.id, segment.id): (item.position, n)
-        for item in sheet.items.values()
+        for item in content.items.values()
         for n, segment in enumerate(item.segments, 1)
-    } | {(item.id, None): (item.position, None) for item in sheet.items.values()}
+    } | {(item.id, None): (item.position, None) for item in content.items.values()}
 
     def own(row: comments.Row) -> OwnComment:
         item, segment = places.get((row.item_id, row.segment_id), (None, None))
@@ -249,8 +249,8 @@ def _own_comments(session: Session, sheet: TaskContent, rater: ActingRater) -> C
     return replace(asked, own=tuple(map(own, rows)))
 
 
-def _asked_comments(sheet: TaskContent) -> CommentsView | None:
-    display = sheet.display
+def _asked_comments(content: TaskContent) -> CommentsView | None:
+    display = content.display
     asked = CommentsView(display.output_comments, display.screen_comments, ())
     return asked if asked.output or asked.screen else None
 
@@ -280,28 +280,28 @@ def determine_task_state_for_rater(session: Session, row: tasks.Row, rater: Acti
     return "lapsed" if free and last else "surplus"
 
 
-def find_missing_judgments(sheet: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgmentInfo, ...]:
+def find_missing_judgments(content: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgmentInfo, ...]:
     """Return the judgments that are asked for and missing, in the order of the task."""
     gaps = []
-    for item in sheet.items.values():
-        if "segment" in sheet.forms:
+    for item in content.items.values():
+        if "segment" in content.forms:
             gaps += [
                 MissingJudgmentInfo(item.position, n, None, NOT_JUDGED)
                 for n, segment in enumerate(item.segments, 1)
                 if segment.text is not None and not answers.is_answered(item.id, segment.id)
             ]
-        if "document" in sheet.forms and not answers.is_answered(item.id, None):
+        if "document" in content.forms and not answers.is_answered(item.id, None):
             gaps.append(MissingJudgmentInfo(item.position, None, None, NO_DOCUMENT))
-    if "screen" in sheet.forms:
-        several = (n for n, items in sheet.items_by_screen.items() if len(items) > 1)
+    if "screen" in content.forms:
+        several = (n for n, items in content.items_by_screen.items() if len(items) > 1)
         gaps += [MissingJudgmentInfo(None, None, n, NO_SCREEN) for n in several if n not in answers.screens]
     return tuple(gaps)
 
 
-def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded: bool = True) -> str | None:
+def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, assign_code: bool = True) -> str | None:
     """Hand a task in and return its completion code. Repeated calls return the same code.
 
-    coded: assign a code if the task has none; otherwise the caller that judges the work assigns it.
+    assign_code: assign a code if the task has none; otherwise the caller that judges the work assigns it.
 
     Raises TaskNotFound, ClosedToRaters, TaskLost, TaskUnfinished naming everything that is missing.
     """
@@ -315,12 +315,14 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
         raise ClosedToRaters
     if state == "surplus":
         raise TaskLost
-    sheet = load_task_content(session, public_id)
-    left = find_missing_judgments(sheet, OwnAnswers.load(session, sheet.campaign_id, sheet.task_id, rater.rater_id))
-    left += find_segments_with_unheard_media(session, sheet, rater, MediaPlaybackRules.from_settings(campaign.settings))
+    content = load_task_content(session, public_id)
+    answers = OwnAnswers.load(session, content.campaign_id, content.task_id, rater.rater_id)
+    rules = MediaPlaybackRules.from_settings(campaign.settings)
+    left = find_missing_judgments(content, answers)
+    left += find_segments_with_unheard_media(session, content, rater, rules)
     if left:
         raise TaskUnfinished(f"{len(left)} missing", places=tuple(one.place for one in left))
-    code: str | None = row.completion_code or (secrets.token_hex(5).upper() if coded else None)
+    code: str | None = row.completion_code or (secrets.token_hex(5).upper() if assign_code else None)
     tasks.mark_task_handed_in(session, row.campaign_id, row.id, rater_id=rater.rater_id, code=code)
     campaigns.take_next_data_version(session, row.campaign_id, actor=rater.actor, what="hand-in")
     record_hand_in_and_milestone_events(
@@ -330,20 +332,20 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, coded:
 
 
 def find_segments_with_unheard_media(
-    session: Session, sheet: TaskContent, rater: ActingRater, rules: MediaPlaybackRules
+    session: Session, content: TaskContent, rater: ActingRater, rules: MediaPlaybackRules
 ) -> tuple[MissingJudgmentInfo, ...]:
     """Return the segments with media not yet heard to the end, if the campaign requires that."""
     if not rules.hear_all:
         return ()
     places = [
         (item.position, n, media)
-        for item in sheet.items.values()
+        for item in content.items.values()
         for n, segment in enumerate(item.segments, 1)
         for media in (segment.source_media, segment.text_media)
         if media is not None and media.id is not None and media.duration_ms is not None
     ]
     ids = list({str(media.id) for *_, media in places})
-    heard = load_heard_stretches(session, sheet.campaign_id, sheet.task_id, rater.rater_id, ids) if ids else {}
+    heard = load_heard_stretches(session, content.campaign_id, content.task_id, rater.rater_id, ids) if ids else {}
     unheard = {
         (item, n): None
         for item, n, media in places
@@ -371,48 +373,48 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
     tasks.free_task(session, row.campaign_id, row.id, values)
 
 
-def _screens(sheet: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
-    around = find_text_kinds_of_basis(sheet.protocol, sheet.basis).source and not sheet.protocol.hides_source
+def _screens(content: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
+    around = find_text_kinds_of_basis(content.protocol, content.basis).source and not content.protocol.hides_source
     return tuple(
         ScreenView(
             screen=n,
             items=tuple(item.position for item in items),
-            before=_context(sheet, items[0].before) if around else (),
-            after=_context(sheet, items[0].after) if around and not sheet.answers_are_final else (),
+            before=_context(content, items[0].before) if around else (),
+            after=_context(content, items[0].after) if around and not content.answers_are_final else (),
             judgment=answers.screens.get(n),
         )
-        for n, items in sheet.items_by_screen.items()
+        for n, items in content.items_by_screen.items()
     )
 
 
-def _context(sheet: TaskContent, sources: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(parse_markup(source).shown for source in sources) if sheet.display.markup else sources
+def _context(content: TaskContent, sources: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(parse_markup(source).shown for source in sources) if content.display.markup else sources
 
 
-def _item(sheet: TaskContent, item: ItemContent, answers: OwnAnswers, terms: Sequence[GlossaryTerm]) -> ItemView:
-    views = (_segment(sheet, item, n, segment, answers, terms) for n, segment in enumerate(item.segments, 1))
+def _item(content: TaskContent, item: ItemContent, answers: OwnAnswers, terms: Sequence[GlossaryTerm]) -> ItemView:
+    views = (_segment(content, item, n, segment, answers, terms) for n, segment in enumerate(item.segments, 1))
     return ItemView(item.position, tuple(views), answers.at.get((item.id, None)))
 
 
 def _segment(
-    sheet: TaskContent,
+    content: TaskContent,
     item: ItemContent,
     n: int,
     segment: SegmentContent,
     answers: OwnAnswers,
     terms: Sequence[GlossaryTerm],
 ) -> SegmentView:
-    seen, hidden = find_text_kinds_of_basis(sheet.protocol, sheet.basis), sheet.protocol.hides_source
+    seen, hidden = find_text_kinds_of_basis(content.protocol, content.basis), content.protocol.hides_source
     texts = list_shown_texts(
-        sheet.protocol,
-        sheet.basis,
+        content.protocol,
+        content.basis,
         source=segment.source,
         references=segment.references,
         text=segment.text,
         side_order=1 if item.side_order else 0,
         source_media=segment.source_media,
         text_media=segment.text_media,
-        markup=sheet.display.markup,
+        markup=content.display.markup,
     )
     references = tuple(segment.references[name] for name in sorted(segment.references))
     return SegmentView(
@@ -423,7 +425,7 @@ def _segment(
         references=references if seen.references and not hidden else None,
         prefill=None if segment.prefill is None else tuple(span.model_dump() for span in segment.prefill),
         alignment=segment.alignment if seen.source and not hidden else None,
-        terms=_terms(segment.source, terms, sheet.display.markup) if seen.source and not hidden and terms else (),
+        terms=_terms(segment.source, terms, content.display.markup) if seen.source and not hidden and terms else (),
         instructions=segment.instructions,
         texts=texts,
         judgment=answers.at.get((item.id, segment.id)),
@@ -441,7 +443,7 @@ def _terms(source: str | None, terms: Sequence[GlossaryTerm], markup: bool) -> t
     )
 
 
-def _terms_of_task(sheet: TaskContent) -> tuple[GlossaryTerm, ...]:
+def _terms_of_task(content: TaskContent) -> tuple[GlossaryTerm, ...]:
     """Return the glossary terms that may stand in any source of a task."""
-    sources = tuple({segment.source or "" for item in sheet.items.values() for segment in item.segments})
-    return preselect_terms(_context(sheet, sources), sheet.display.glossary)
+    sources = tuple({segment.source or "" for item in content.items.values() for segment in item.segments})
+    return preselect_terms(_context(content, sources), content.display.glossary)

@@ -67,14 +67,14 @@ def is_public_address(address: Address) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def check_webhook_url(url: str, outward: AllowedWebhookAddresses) -> None:
+def check_webhook_url(url: str, allowed: AllowedWebhookAddresses) -> None:
     """Raise Invalid unless webhooks may be sent to a URL. Names are resolved on sending, not here."""
-    problem = _fault(url, outward)
+    problem = _fault(url, allowed)
     if problem is not None:
         raise Invalid(places=(Place(("body", "url"), problem),))
 
 
-def _fault(url: str, outward: AllowedWebhookAddresses) -> str | None:
+def _fault(url: str, allowed: AllowedWebhookAddresses) -> str | None:
     if len(url) > LONGEST_URL or not (url.isascii() and url.isprintable()) or " " in url:
         return f"must be at most {LONGEST_URL} printable ASCII characters"
     try:
@@ -84,14 +84,14 @@ def _fault(url: str, outward: AllowedWebhookAddresses) -> str | None:
         return "must be an address such as https://hooks.example.org/plumbline"
     if not host or parts.scheme not in {"http", "https"} or parts.username is not None or parts.fragment:
         return "must be an address such as https://hooks.example.org/plumbline, without a user or a fragment"
-    return _fault_of_host(parts, host, outward)
+    return _fault_of_host(parts, host, allowed)
 
 
-def _fault_of_host(parts: SplitResult, host: str, outward: AllowedWebhookAddresses) -> str | None:
+def _fault_of_host(parts: SplitResult, host: str, allowed: AllowedWebhookAddresses) -> str | None:
     address = parse_ip_address(host)
-    if parts.scheme == "http" and not outward.is_listed(host, address):
+    if parts.scheme == "http" and not allowed.is_listed(host, address):
         return "must start with https://; others can read what goes over http://"
-    if address is not None and not outward.is_allowed(host, address):
+    if address is not None and not allowed.is_allowed(host, address):
         return "is not a public address; PLUMBLINE_WEBHOOK_ALLOWED lists the other addresses that are allowed"
     return None
 

@@ -43,14 +43,14 @@ class PendingDelivery:
         """Return a text without the secret, so that no log or trace can contain it."""
         return f"PendingDelivery({self.message_id!r}, attempt={self.attempt})"
 
-    def headers(self, seconds: int) -> dict[str, str]:
-        """Return the headers of the request. seconds: the current time, since 1970."""
+    def headers(self, timestamp: int) -> dict[str, str]:
+        """Return the headers of the request. timestamp: the current time, in seconds since 1970."""
         return {
             "Content-Type": "application/json",
             "User-Agent": "Plumbline-Webhooks/1",
             "webhook-id": self.message_id,
-            "webhook-timestamp": str(seconds),
-            "webhook-signature": sign_message(self.secret, self.message_id, seconds, self.body),
+            "webhook-timestamp": str(timestamp),
+            "webhook-signature": sign_message(self.secret, self.message_id, timestamp, self.body),
         }
 
 
@@ -68,7 +68,7 @@ class DeliveryResult:
         return self.status is not None and 200 <= self.status < 300
 
 
-def sign_message(secret: str, message_id: str, seconds: int, body: bytes) -> str:
+def sign_message(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
     """Return the signature of a message: HMAC-SHA256 over id, time and body.
 
     Source: Standard Webhooks specification, "Signature scheme".
@@ -78,7 +78,7 @@ def sign_message(secret: str, message_id: str, seconds: int, body: bytes) -> str
     'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE='
     """
     key = base64.b64decode(secret.removeprefix(SECRET_MARK))
-    signed = b".".join((message_id.encode(), str(seconds).encode(), body))
+    signed = b".".join((message_id.encode(), str(timestamp).encode(), body))
     return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
 
 

@@ -71,14 +71,14 @@ def create_webhook(
     *,
     url: str,
     kinds: Sequence[EventKind] = EVENT_KINDS,
-    outward: AllowedWebhookAddresses,
+    allowed: AllowedWebhookAddresses,
     actor: str,
 ) -> CreatedWebhook:
     """Send an address the events that happen from now on. kinds: of events, by default all.
 
     Raises NotFound, Invalid for an address that is not allowed, TooManyWebhooks.
     """
-    check_webhook_url(url, outward)
+    check_webhook_url(url, allowed)
     wanted = [kind for kind in EVENT_KINDS if kind in kinds]
     if not wanted:
         raise Invalid(places=(Place(("body", "events"), "must name at least one kind of event"),))

@@ -124,7 +124,7 @@ def select_raters_of_every_unit(units: ValuesByUnit) -> ValuesByUnit:
 
 
 def compute_rater_score_distributions(
-    units: ValuesByUnit, into: HistogramBins, scale: ScoreScale | None
+    units: ValuesByUnit, bins: HistogramBins, scale: ScoreScale | None
 ) -> tuple[RaterScoreDistribution, ...]:
     """Describe every rater on the units that somebody else rated too, sorted by name."""
     units = units.with_two_or_more_values()
@@ -147,7 +147,7 @@ def compute_rater_score_distributions(
                 correlation=number_or_none(pearson(value, rest[mine])),
                 at_minimum=low_high[0],
                 at_maximum=low_high[1],
-                shares=into.shares(value),
+                shares=bins.shares(value),
             )
         )
     return tuple(spreads)
@@ -162,7 +162,7 @@ def _shares_at_ends(value: Floats, pool: Floats, scale: ScoreScale | None) -> tu
 def compute_system_score_distributions(
     units: ValuesByUnit,
     labels: tuple[str, ...],
-    into: HistogramBins,
+    bins: HistogramBins,
     scale: ScoreScale | None,
     *,
     words: Floats | None = None,
@@ -184,7 +184,7 @@ def compute_system_score_distributions(
                 mean_of_medians=float(middle[own].mean()),
                 at_minimum=low,
                 at_maximum=top,
-                shares=into.shares(value),
+                shares=bins.shares(value),
                 per_1000_words=None if words is None else _per_thousand(mean, words, own),
             )
         )

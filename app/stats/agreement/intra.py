@@ -53,8 +53,8 @@ def pair_consecutive_ratings(ratings: Ratings) -> RepeatRatingPairs:
     return RepeatRatingPairs(score[at], score[at + 1], rater[at])
 
 
-def pair_ratings_under_two_names(
-    ratings: Ratings, wave: int, later_wave: int
+def pair_ratings_of_duplicate_systems(
+    ratings: Ratings, system: int, other_system: int
 ) -> tuple[RepeatRatingPairs, RepeatRatingPairs | None]:
     """Pair ratings of one translation that was judged under the names of two systems (codes).
 
@@ -62,7 +62,7 @@ def pair_ratings_under_two_names(
     `rater` is the first; None instead of these if they are too many to be held in memory.
     """
     rows = ratings.segment_ratings()
-    a, b = rows.where(rows.system == wave), rows.where(rows.system == later_wave)
+    a, b = rows.where(rows.system == system), rows.where(rows.system == other_system)
     order = np.argsort(b.segment, kind="stable")
     first = np.searchsorted(b.segment[order], a.segment)
     times = np.searchsorted(b.segment[order], a.segment, side="right") - first
@@ -70,7 +70,7 @@ def pair_ratings_under_two_names(
     right = order[np.arange(left.size) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)]
     before = RepeatRatingPairs(a.score[left], b.score[right], a.rater[left])
     own = before.where(a.rater[left] == b.rater[right])
-    units = make_segment_units(rows.where((rows.system == wave) | (rows.system == later_wave)), repeated="first")
+    units = make_segment_units(rows.where((rows.system == system) | (rows.system == other_system)), repeated="first")
     if has_too_many_pairs(units):
         return own, None
     both = list_value_pairs(units)

@@ -157,20 +157,20 @@ def _overlap_kinds(marked: MarkedJudgments, mark: Indices, other: Indices) -> Fl
     return out
 
 
-def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -> OfDocuments:
+def character_f1(marked: MarkedJudgments, overlaps: CharacterOverlaps) -> OfDocuments:
     """Micro F1 over all characters: 2·credit/(marked by the first + by the second); 1 if no rater marked anything.
 
     F1 needs no gold standard: swapping the raters swaps precision and recall and leaves F1 the same.
     """
-    document = marked.document[found_characters.first]
+    document = marked.document[overlaps.first]
     sums = np.zeros((marked.n_documents, 3))
     np.add.at(
         sums,
         document,
         np.column_stack(
             (
-                2 * found_characters.credit,
-                found_characters.of_first + found_characters.of_second,
+                2 * overlaps.credit,
+                overlaps.of_first + overlaps.of_second,
                 np.ones(document.size),
             )
         ),
@@ -184,12 +184,12 @@ def character_f1(marked: MarkedJudgments, found_characters: CharacterOverlaps) -
     return value
 
 
-def mark_overlap_shares(overlaps_: MarkOverlapCounts) -> dict[str, OfDocuments]:
+def mark_overlap_shares(overlaps: MarkOverlapCounts) -> dict[str, OfDocuments]:
     """Share of marks that overlap one of the other rater; of these, the shares with the same severity or category."""
 
     def of(part: int, whole: int) -> OfDocuments:
         def value(weights: Floats) -> Floats:
-            total = weights @ overlaps_.sums
+            total = weights @ overlaps.sums
             return masked_row_means((total[:, [part]] / np.maximum(total[:, [whole]], 1)), total[:, [whole]] > 0)
 
         return value

@@ -60,20 +60,20 @@ def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
 
 
 def choose_calibration_items(
-    units: ValuesByUnit, scale: ScoreScale, *, per_stratum: int, fewest: int = 2, apart: float | None = None
+    units: ValuesByUnit, scale: ScoreScale, *, per_stratum: int, min_ratings: int = 2, max_spread: float | None = None
 ) -> list[ChosenStratumItems]:
     """Choose the items of each stratum with the highest agreement; ties go to more ratings, then to the first item.
 
     Parameters
     ----------
-    fewest : minimum number of ratings of an item. apart : maximum root mean square deviation of raters from their
-        median; None sets no limit.
+    min_ratings : minimum number of ratings of an item. max_spread : maximum root mean square deviation of raters from
+        their median; None sets no limit.
     """
     middle, spread = unit_median_and_deviation(units)
     n = units.n_values_by_unit()
-    usable = n >= fewest
-    if apart is not None:
-        usable &= spread <= apart + SLACK
+    usable = n >= min_ratings
+    if max_spread is not None:
+        usable &= spread <= max_spread + SLACK
     order = np.lexsort((np.arange(n.size), -n, np.round(spread, 10)))
     candidates, strata = [], divide_scale_into_strata(scale)
     for i, (name, low, high) in enumerate(strata):

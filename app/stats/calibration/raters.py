@@ -89,17 +89,20 @@ def _mean_of_others(units: ValuesByUnit) -> Floats:
     return np.asarray(mean, dtype=np.float64)
 
 
-def standardize_raters_by_calibration(units: ValuesByUnit, by: ValuesByUnit) -> tuple[ValuesByUnit, tuple[str, ...]]:
-    """Compute z-scores with each rater's mean and standard deviation on other items, `by`.
+def standardize_raters_by_calibration(
+    units: ValuesByUnit, calibration: ValuesByUnit
+) -> tuple[ValuesByUnit, tuple[str, ...]]:
+    """Compute z-scores with each rater's mean and standard deviation on other items, `calibration`.
 
-    Raters with fewer than two scores in `by`, or with constant scores, are left out; the second value is their names.
+    Raters with fewer than two scores in `calibration`, or with constant scores, are left out; the second value is
+    their names.
 
     Source: Knowles & Lo 2024 (calibration HITs).
     """
     size = len(units.raters)
     place = {name: i for i, name in enumerate(units.raters)}
-    rater = np.array([place.get(name, -1) for name in by.raters], dtype=np.int64)[by.rater]
-    held, value = rater >= 0, by.value
+    rater = np.array([place.get(name, -1) for name in calibration.raters], dtype=np.int64)[calibration.rater]
+    held, value = rater >= 0, calibration.value
     n = np.bincount(rater[held], minlength=size)
     mean = np.bincount(rater[held], weights=value[held], minlength=size) / np.maximum(n, 1)
     off = value[held] - mean[rater[held]]

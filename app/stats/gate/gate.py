@@ -118,14 +118,14 @@ def system_difference_by_document(
 
 
 def decide_claim(
-    sums: Floats, weights: Indices | Floats, rule: GateRule, known: EstimatePrecision | None = None
+    sums: Floats, weights: Indices | Floats, rule: GateRule, precision: EstimatePrecision | None = None
 ) -> GateDecision:
     """Decide a claim by Student's t over documents, corrected for skewness if that is more conservative.
 
     Parameters
     ----------
     sums, weights : from `system_difference_by_document`, shape (D,).
-    known : precision of the difference, from the same function; None computes it from sums and weights.
+    precision : precision of the difference, from the same function; None computes it from sums and weights.
 
     With fewer than six documents the verdict is no_data. If every document has the same difference, the standard error
     is 0: a margin is then compared with the difference itself, and the claim `better` is inconclusive.
@@ -141,13 +141,14 @@ def decide_claim(
         return make_no_data_gate_decision(documents)
     counts = np.asarray(weights, dtype=np.float64)
     difference = float(round_scores(np.asarray(sums.sum() / counts.sum())))
-    known = estimate_ratio_precision(sums, counts) if known is None else known
-    error = float(known.error)
+    precision = estimate_ratio_precision(sums, counts) if precision is None else precision
+    error = float(precision.error)
     if round(error, 10) == 0:
         verdict: Verdict = "inconclusive" if rule.claim == "better" else _verdict(difference, difference, rule)
         ends = difference, difference
         return GateDecision(verdict, verdict == rule.claim, None, difference, *ends, error, documents, CONSTANT)
-    bounds = SkewCorrectedMean(difference, error, float(known.degrees), documents, skewness(sums - counts * difference))
+    skew = skewness(sums - counts * difference)
+    bounds = SkewCorrectedMean(difference, error, float(precision.degrees), documents, skew)
     low, high = bounds.lower_bound(rule.alpha), bounds.upper_bound(rule.alpha)
     verdict = _verdict(low, high, rule)
     p = _p_value(bounds, rule)

@@ -24,14 +24,14 @@ _TABLE = 4
 
 
 def precision_for_new_raters(
-    ratings: Ratings, panel: ScoreMatrix, known: EstimatePrecision, first: Indices, second: Indices
+    ratings: Ratings, panel: ScoreMatrix, precision: EstimatePrecision, first: Indices, second: Indices
 ) -> EstimatePrecision | None:
     """Estimate the precision of pair differences for new raters; None with fewer than two raters.
 
     Parameters
     ----------
     ratings : the rows behind `panel`, in canonical order; the score of a segment is the mean over its raters.
-    known : precision of each pair by document. first, second : rows of the panel, shape (pairs,).
+    precision : precision of each pair by document. first, second : rows of the panel, shape (pairs,).
     """
     rows = _RatingInfluences.of(ratings, panel)
     n_raters = int(rows.rater.max(initial=-1)) + 1
@@ -40,10 +40,11 @@ def precision_for_new_raters(
     visit = _without_gaps(rows.document.astype(np.int64) * n_raters + rows.rater)
     by_rater, by_both = (_variances(rows, of, first, second) for of in (rows.rater, visit))
     with np.errstate(invalid="ignore"):
-        variance = known.error**2 + np.maximum(by_rater - by_both, 0.0)
+        variance = precision.error**2 + np.maximum(by_rater - by_both, 0.0)
     share = rows.shares()
     degrees = document_degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), WITHIN_RATERS)
-    return EstimatePrecision(np.sqrt(variance), np.minimum(known.degrees, degrees), known.documents, known.effective)
+    degrees = np.minimum(precision.degrees, degrees)
+    return EstimatePrecision(np.sqrt(variance), degrees, precision.documents, precision.effective)
 
 
 class _RatingInfluences:

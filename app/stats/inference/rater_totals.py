@@ -98,7 +98,7 @@ def _distinct(codes: Indices) -> tuple[Indices, Indices]:
 def estimate_precision_from_rater_totals(
     blocks: Sequence[RaterDocumentTotals],
     n_ratings: int,
-    known: EstimatePrecision,
+    precision: EstimatePrecision,
     first: Indices,
     second: Indices,
     order: Indices,
@@ -107,8 +107,8 @@ def estimate_precision_from_rater_totals(
 
     Parameters
     ----------
-    n_ratings : number of ratings in the blocks. known : precision of each pair by document. order : ranking order of
-        the systems. first, second : positions in `order`, shape (pairs,).
+    n_ratings : number of ratings in the blocks. precision : of each pair by document. order : ranking order of the
+        systems. first, second : positions in `order`, shape (pairs,).
     """
     n_systems = order.size
     n_raters = max((int(block.rater.max(initial=-1)) for block in blocks), default=-1) + 1
@@ -135,10 +135,10 @@ def estimate_precision_from_rater_totals(
     variances = (_of_pairs(gram, order[first], order[second]) for gram in (raters.T @ raters, by_both))
     by_rater, by_visit = variances
     with np.errstate(invalid="ignore"):
-        variance = known.error**2 + np.maximum(by_rater - by_visit, 0.0)
+        variance = precision.error**2 + np.maximum(by_rater - by_visit, 0.0)
     counts = (shares[:, order[first]] + shares[:, order[second]]).T * n_ratings
-    degrees = np.minimum(known.degrees, document_degrees_of_freedom(counts, WITHIN_RATERS))
-    return EstimatePrecision(np.sqrt(variance), degrees, known.documents, known.effective)
+    degrees = np.minimum(precision.degrees, document_degrees_of_freedom(counts, WITHIN_RATERS))
+    return EstimatePrecision(np.sqrt(variance), degrees, precision.documents, precision.effective)
 
 
 def _correct_leverage(pull: Floats, share: Floats) -> Floats:

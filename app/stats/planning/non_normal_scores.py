@@ -88,7 +88,7 @@ def simulate_non_normal_document_means(
     return np.asarray(np.einsum("ndms,ndm->nsd", rated, there) / lengths[:, None, :], dtype=np.float64)
 
 
-def simulate_non_normal_power_counts(
+def simulate_non_normal_detection_counts(
     scores: ScoreSampler,
     layout: StudyLayout,
     *,
@@ -97,7 +97,7 @@ def simulate_non_normal_power_counts(
     studies: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """Count the studies that find two systems with mean scores `difference` apart, as `simulate_power_counts` does.
+    """Count the studies that find two systems with mean scores `difference` apart, as `simulate_detection_counts` does.
 
     Raises CannotSimulateScores if no two systems can be that far apart, StudyTooLarge.
     """
@@ -168,7 +168,7 @@ def expected_number_of_clusters(
 
 
 def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
-    """Return a sampler of normal scores, as `simulate_power_counts` draws them."""
+    """Return a sampler of normal scores, as `simulate_detection_counts` draws them."""
     panel = RaterPools.with_single_pool(layout)
 
     def draw(n: int, means: Floats, rng: np.random.Generator) -> tuple[Floats, Floats | None]:

@@ -159,7 +159,7 @@ def _batches(source: PilotRatings, studies: int, documents: int) -> Iterator[int
 
 
 def estimate_power_by_resampling(
-    source: PilotRatings, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
+    pilot: PilotRatings, *, difference: float, documents: int, alpha: float, studies: int, rng: np.random.Generator
 ) -> tuple[float, float]:
     """Share of studies and pairs in which two systems `difference` apart would be separated, and its standard error.
 
@@ -168,10 +168,10 @@ def estimate_power_by_resampling(
     """
     if documents < 2:
         return 0.0, 0.0
-    true, _ = compute_pair_contrasts(*source.full)
+    true, _ = compute_pair_contrasts(*pilot.full)
     shares = []
-    for n in _batches(source, studies, documents):
-        sums, counts = source.draw(rng, n, documents)
+    for n in _batches(pilot, studies, documents):
+        sums, counts = pilot.draw(rng, n, documents)
         apart, error = compute_pair_contrasts(sums, counts)
         moved = apart - true + difference
         reach = critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None] * error
@@ -181,7 +181,7 @@ def estimate_power_by_resampling(
 
 
 def forecast_srp_by_bootstrap(
-    source: PilotRatings,
+    pilot: PilotRatings,
     *,
     alpha: float = 0.05,
     studies: int = 250,
@@ -194,17 +194,17 @@ def forecast_srp_by_bootstrap(
     Resampling the documents once more for each study (`replication.forecast_replication_by_bootstrap`) allows for that,
     pair by pair.
     """
-    size = documents or source.documents
+    size = documents or pilot.documents
     claims, scores = [], []
-    for n in _batches(source, studies, size):
-        sums, counts = source.draw(rng, n, size)
+    for n in _batches(pilot, studies, size):
+        sums, counts = pilot.draw(rng, n, size)
         claims.append(find_claims_by_t_test(sums, alpha, counts))
         scores.append(sums.sum(axis=2) / counts.sum(axis=1)[:, None])
     claimed, means = np.concatenate(claims), np.concatenate(scores)
     order = find_better_of_pairs(means, 1)
     group = compare_studies(means, claimed, order)
     error = srp_monte_carlo_error([group])
-    full_sums, full_counts = source.full
+    full_sums, full_counts = pilot.full
     true = find_better_of_pairs(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
     n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
     return BootstrapStabilityForecast(

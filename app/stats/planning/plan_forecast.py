@@ -31,21 +31,21 @@ UNSPREAD = "the variance between systems is unknown: give a pilot, or `system` i
 
 
 def forecast_plan(
-    plan: Plan, checks: PlanProperties, basis: ForecastVarianceComponents, lengths: Mapping[str, int]
+    plan: Plan, checks: PlanProperties, variances: ForecastVarianceComponents, lengths: Mapping[str, int]
 ) -> dict[str, dict[str, object]]:
     """Forecast `forecast`, the smallest difference found with 80 % power, `srp` and `pilot`; null with the reason.
 
     lengths: number of segments of each document.
     """
     layout = _layout(plan, checks, lengths)
-    reason = (basis.why or "") if basis.components is None else TOO_LITTLE
-    if basis.components is None or layout is None:
+    reason = (variances.why or "") if variances.components is None else TOO_LITTLE
+    if variances.components is None or layout is None:
         unknown: dict[str, dict[str, object]] = {
             "forecast": {"detectable": None, "reason": reason},
             "srp": {"value": None, "reason": reason},
         }
-        return unknown if basis.pilot_report is None else {**unknown, "pilot": dict(basis.pilot_report)}
-    made = forecast_power(basis.components, layout, systems=len(plan.systems))
+        return unknown if variances.pilot_report is None else {**unknown, "pilot": dict(variances.pilot_report)}
+    made = forecast_power(variances.components, layout, systems=len(plan.systems))
     floor = _PValueFloor.of(layout.documents, made.pairs)
     laid = {name: value for name, value in asdict(layout).items() if name != "lengths"}
     told = {
@@ -53,10 +53,12 @@ def forecast_plan(
         "smallest_p_adjusted": floor.smallest,
         "documents_for_a_claim": floor.needed,
         "layout": {**laid, "uneven": layout.length_imbalance},
-        "components": asdict(basis.components),
+        "components": asdict(variances.components),
     }
-    both = {"forecast": told, "srp": _srp(plan, layout, basis)}
-    return both if basis.pilot_report is None else {**both, "pilot": _forecast_from_pilot(plan, layout, basis, made)}
+    both = {"forecast": told, "srp": _srp(plan, layout, variances)}
+    if variances.pilot_report is None:
+        return both
+    return {**both, "pilot": _forecast_from_pilot(plan, layout, variances, made)}
 
 
 @dataclass(frozen=True, slots=True)

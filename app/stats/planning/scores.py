@@ -51,7 +51,7 @@ class MarginalDistribution:
     description: str
 
 
-def fit_marginal(scores: Scores, ratings: Floats) -> MarginalDistribution:
+def fit_marginal(kind: Scores, ratings: Floats) -> MarginalDistribution:
     """Fit the distribution of single ratings, all systems together. ratings : shape (n,).
 
     Raises CannotSimulateScores if there are none, if all are equal, or if they do not suit the distribution.
@@ -60,11 +60,11 @@ def fit_marginal(scores: Scores, ratings: Floats) -> MarginalDistribution:
         raise CannotSimulateScores("there are no ratings to fit them to")
     if ratings.min() == ratings.max():
         raise CannotSimulateScores("every rating is the same")
-    if scores == "zero_inflated_gamma":
+    if kind == "zero_inflated_gamma":
         return fit_zero_inflated_gamma(ratings)
-    if scores == "ordinal":
+    if kind == "ordinal":
         return fit_ordinal_marginal(ratings)
-    raise CannotSimulateScores(f"{scores} has no distribution of its own to fit")
+    raise CannotSimulateScores(f"{kind} has no distribution of its own to fit")
 
 
 def fit_zero_inflated_gamma(ratings: Floats) -> MarginalDistribution:
@@ -126,7 +126,7 @@ class LatentVariances:
         return sqrt(1.0 - self.parts.rater_system) if fixed_panel else 1.0
 
 
-def compute_latent_variances(components: VarianceComponents, shape: MarginalDistribution) -> LatentVariances:
+def compute_latent_variances(components: VarianceComponents, marginal: MarginalDistribution) -> LatentVariances:
     """Latent variances for which one rater's scores of two systems on one segment covary as the components say.
 
     Variance of the marginal beyond the components is common to all systems of a segment. A non-linear map weakens
@@ -137,22 +137,22 @@ def compute_latent_variances(components: VarianceComponents, shape: MarginalDist
     c = components
     order = (c.rater, c.rater_doc, c.rater_segment, c.rater_system, c.doc_system, c.segment_system, c.rater_doc_system)
     total = sum(order) + c.residual
-    whole = max(total, shape.variance)
+    whole = max(total, marginal.variance)
     correlations = np.minimum(np.cumsum([whole - total, *order]) / whole, 1.0)
-    needed = np.interp(correlations, _correlation(shape), _RHO)
+    needed = np.interp(correlations, _correlation(marginal), _RHO)
     shared, r, rd, rg, rs, ds, gs, rds = (max(0.0, float(one)) for one in np.diff(needed, prepend=0.0))
     parts = VarianceComponents(ds, gs, r, rs, rd, rg, rds, max(0.0, 1.0 - float(needed[-1])), c.source)
-    return LatentVariances(shared, parts, fits=total <= shape.variance * (1 + 1e-9))
+    return LatentVariances(shared, parts, fits=total <= marginal.variance * (1 + 1e-9))
 
 
-def _correlation(shape: MarginalDistribution) -> Floats:
+def _correlation(marginal: MarginalDistribution) -> Floats:
     """Correlation of two scores whose latent values have correlation _RHO: Σ c_k² ρ^k / Σ c_k², Hermite coefficients.
 
     Source: Nataf 1962; Mehler's formula.
     """
     weight = np.exp(-(_Z**2) / 2)
     weight /= weight.sum()
-    values = shape.score(_Z)
+    values = marginal.score(_Z)
     mean = float(weight @ values)
     variance = float(weight @ (values - mean) ** 2)
     before, now, correlation = np.zeros_like(_Z), np.ones_like(_Z), np.zeros_like(_RHO)
@@ -170,7 +170,7 @@ def _correlation(shape: MarginalDistribution) -> Floats:
 class ScoreSampler:
     """Scores ready to be drawn: marginal, latent variances, and the mean score of each shift, larger is better."""
 
-    shape: MarginalDistribution
+    marginal: MarginalDistribution
     latent: LatentVariances
     sign: int
     fixed_panel: bool
@@ -178,7 +178,7 @@ class ScoreSampler:
 
     def score_latent_values(self, values: Floats) -> Floats:
         """Return scores of latent values; larger is better for both."""
-        return self.sign * self.shape.score(self.sign * values)
+        return self.sign * self.marginal.score(self.sign * values)
 
     def shifts_for_difference(self, difference: float) -> Floats:
         """Return symmetric shifts of two systems whose means differ by `difference`, shape (2,).
@@ -198,11 +198,11 @@ class ScoreSampler:
 
 
 def make_score_sampler(
-    components: VarianceComponents, shape: MarginalDistribution, *, better_sign: int, fixed_panel: bool = False
+    components: VarianceComponents, marginal: MarginalDistribution, *, better_sign: int, fixed_panel: bool = False
 ) -> ScoreSampler:
     """Prepare scores for drawing. better_sign : −1 for penalties."""
-    scores = compute_latent_variances(components, shape)
+    scores = compute_latent_variances(components, marginal)
     spread, weight = scores.latent_sd(fixed_panel), np.exp(-(_Z**2) / 2)
     weight /= weight.sum()
-    means = [float(weight @ (better_sign * shape.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]
-    return ScoreSampler(shape, scores, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))
+    means = [float(weight @ (better_sign * marginal.score(better_sign * (spread * _Z + s)))) for s in _SHIFTS]
+    return ScoreSampler(marginal, scores, better_sign, fixed_panel, np.maximum.accumulate(np.array(means)))

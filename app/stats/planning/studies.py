@@ -407,7 +407,7 @@ def _simulate_world(
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 
-def simulate_power_counts(
+def simulate_detection_counts(
     components: VarianceComponents,
     layout: StudyLayout,
     *,

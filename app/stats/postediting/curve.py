@@ -16,7 +16,7 @@ CLOSE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class SystemTERByReferences:
+class SystemTERByReferenceCount:
     """Curve of one system.
 
     origins: of its references, the farthest first, then its own post-edits, then EXTERNAL if there is one. single: TER
@@ -33,19 +33,19 @@ class SystemTERByReferences:
 
 
 @dataclass(frozen=True, slots=True)
-class TERByReferencesCurve:
+class TERByReferenceCountCurve:
     """Means over the systems by position, and the systems. n_segments: number of segments that every origin edited."""
 
     n_segments: int
-    systems: tuple[SystemTERByReferences, ...]
+    systems: tuple[SystemTERByReferenceCount, ...]
     single: tuple[float, ...]
     growing: tuple[float, ...]
     enough: int | None
 
 
-def compute_ter_by_references(
+def compute_ter_by_reference_count(
     segments: Sequence[OutputReferenceEditMatrix], systems: Sequence[int]
-) -> TERByReferencesCurve | None:
+) -> TERByReferenceCountCurve | None:
     """Compute the curve of these post-edited systems over segments with an output and a post-edit of each.
 
     None for fewer than two systems, without such a segment, or if these have no tokens.
@@ -60,20 +60,20 @@ def compute_ter_by_references(
     single = tuple(float(x) for x in np.mean([line.single for line in lines], axis=0))
     growing = tuple(float(x) for x in np.mean([line.growing for line in lines], axis=0))
     others = len(systems) - 1
-    return TERByReferencesCurve(
+    return TERByReferenceCountCurve(
         len(held), tuple(lines), single, growing, _smallest_sufficient_count(growing[:others], single[others])
     )
 
 
 def _curve_of_system(
     held: Sequence[OutputReferenceEditMatrix], system: int, others: Sequence[int], *, external: bool
-) -> SystemTERByReferences:
+) -> SystemTERByReferenceCount:
     alone = {origin: _ter(held, system, origin) for origin in others}
     order = sorted(others, key=lambda origin: (-alone[origin], origin))
     origins = (*order, system, *((EXTERNAL,) if external else ()))
     single = tuple(alone[o] if o in alone else _ter(held, system, o) for o in origins)
     growing = tuple(_mter(held, system, origins[: n + 1]) for n in range(len(origins)))
-    return SystemTERByReferences(
+    return SystemTERByReferenceCount(
         system, origins, single, growing, _smallest_sufficient_count(growing[: len(others)], single[len(others)])
     )
 

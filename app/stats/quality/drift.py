@@ -172,7 +172,7 @@ def _rarity(values: Floats) -> Floats:
 
 def estimate_drift_by_rater(
     cells: RaterItemMeans,
-    course: PositionsInRaterWork,
+    positions: PositionsInRaterWork,
     n_raters: int,
     trusted: Bools | None = None,
     *,
@@ -199,7 +199,7 @@ def estimate_drift_by_rater(
     pending = set(np.unique(cells.rater).tolist())
     while pending:
         blocks = _blocks(
-            cells, course, sign * estimate_rater_levels_and_residuals(cells, n_raters, is_compared).residual
+            cells, positions, sign * estimate_rater_levels_and_residuals(cells, n_raters, is_compared).residual
         )
         for rater in sorted(pending):
             drift_ = _drift_of_rater(blocks, rater, k, h)
@@ -224,13 +224,13 @@ class _Blocks:
     weight: Floats
 
 
-def _blocks(cells: RaterItemMeans, course: PositionsInRaterWork, residual: Floats) -> _Blocks:
+def _blocks(cells: RaterItemMeans, positions: PositionsInRaterWork, residual: Floats) -> _Blocks:
     at = np.flatnonzero(~np.isnan(residual))
-    both = np.stack((cells.rater[at], course.document[at]), axis=1)
+    both = np.stack((cells.rater[at], positions.document[at]), axis=1)
     keys, block = np.unique(both, axis=0, return_inverse=True)
     block = block.ravel()
     n = np.bincount(block, minlength=len(keys)).astype(np.float64)
-    mean, place = (np.bincount(block, weights=v[at], minlength=len(keys)) / n for v in (residual, course.place))
+    mean, place = (np.bincount(block, weights=v[at], minlength=len(keys)) / n for v in (residual, positions.place))
     return _Blocks(keys[:, 0], mean, place, _weights(residual[at] - mean[block], mean, n))
 
 

@@ -32,13 +32,13 @@ class RaterLevelsAndResiduals:
 
 
 def estimate_rater_levels_and_residuals(
-    cells: RaterItemMeans, n_raters: int, beside: Bools | None = None
+    cells: RaterItemMeans, n_raters: int, trusted: Bools | None = None
 ) -> RaterLevelsAndResiduals:
     """Least squares of score = item + rater, so that a residual is free of the levels of the raters compared with.
 
     Parameters
     ----------
-    beside : by rater code, whether others are compared with them; by default all. Those left out are still compared
+    trusted : by rater code, whether others are compared with them; by default all. Those left out are still compared
         with the others.
 
     Source: the fixed effects of the crossed model in Searle, Casella & McCulloch 1992, ch. 4.
@@ -52,7 +52,8 @@ def estimate_rater_levels_and_residuals(
     >>> found.of_rater.round(6).tolist(), found.residual.round(6).tolist()
     ([1.5, -1.5], [-1.0, 1.0, 1.0, -1.0])
     """
-    trusted = np.ones(n_raters, dtype=np.bool_) if beside is None else beside
+    if trusted is None:
+        trusted = np.ones(n_raters, dtype=np.bool_)
     inside = trusted[cells.rater]
     n_items = int(cells.item.max(initial=-1)) + 1
     of_rater = _solve_levels(cells, inside, n_items, n_raters)

@@ -28,17 +28,17 @@ Ints = np.ndarray[tuple[int], np.dtype[np.integer]]
 Orders = dict[int, np.ndarray[tuple[int], np.dtype[np.intp]]]
 
 
-def add_habit_p_values(
-    ways: dict[int, ScoringHabits], rows: Ratings, order: Orders, least: int
+def add_habit_q_values(
+    habits: dict[int, ScoringHabits], rows: Ratings, order: Orders, least: int
 ) -> dict[int, ScoringHabits]:
     """Add the chances of habits among the raters with at least `least` judgments."""
-    judged = {r: way for r, way in ways.items() if way.n >= least and way.distinct > 1}
+    judged = {r: way for r, way in habits.items() if way.n >= least and way.distinct > 1}
     runs = {r: float(np.log(way.longest_run / way.expected_run)) for r, way in judged.items()}
     round_share = {r: _logit(way.round_share, way.n) for r, way in judged.items() if way.round_share is not None}
     run_q, round_q = _q_values(runs, floor=RUN_SPREAD), _q_values(round_share, floor=ROUND_SPREAD)
     by_rater = {}
-    for r, way in ways.items():
-        constant = _constant(rows, order, r) if way.distinct == 1 and len(ways) > 1 else None
+    for r, way in habits.items():
+        constant = _constant(rows, order, r) if way.distinct == 1 and len(habits) > 1 else None
         by_rater[r] = replace(way, run_q=run_q.get(r), round_q=round_q.get(r), constant_p=constant)
     return by_rater
 

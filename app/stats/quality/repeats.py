@@ -58,7 +58,7 @@ def summarize_repeats(
     }
 
 
-def add_repeat_p_values(
+def add_repeat_q_values(
     by_rater: dict[int, RepeatConsistency],
     pairs: RatingsPairedWithOriginals,
     trusted: Bools,

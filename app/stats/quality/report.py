@@ -25,7 +25,7 @@ from app.stats.quality.panel import (
 )
 from app.stats.quality.panel_tests import Orders
 from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references_by_rater
-from app.stats.quality.repeats import RepeatConsistency, add_repeat_p_values, summarize_repeats
+from app.stats.quality.repeats import RepeatConsistency, add_repeat_q_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
 from app.stats.quality.within_tasks import RaterJudgmentsInOrder, WithinTaskChange, measure_rater_change_within_tasks
@@ -245,7 +245,7 @@ def _evidence(
     """
     limits, rows, order = chosen.limits, work.rows, work.order
     ways = {r: compute_habits_of_rater(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
-    ways = panel_tests.add_habit_p_values(ways, rows, order, limits.min_judgments)
+    ways = panel_tests.add_habit_q_values(ways, rows, order, limits.min_judgments)
     speeds = panel_tests.add_pace_q_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
     none = FlagEvidenceByRater(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
@@ -264,7 +264,7 @@ def _evidence(
             summarize_repeats(rows, work.links, tolerance=chosen.tolerance),
             pair_with_originals(rows, work.links, RatingRole.REPEAT),
         )
-        agreement = add_repeat_p_values(agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
+        agreement = add_repeat_q_values(agreement, pairs, trusted, margin=limits.repeats, least=limits.min_repeats)
         evidence = replace(evidence, again=agreement)
     if "drift" in checks:
         drifting = estimate_drift_by_rater(

@@ -25,8 +25,8 @@ from app.stats.testing.pair_tests import (
     FEWEST_DOCUMENTS,
     PAIRED_TESTS,
     PairTestResults,
-    number_of_sign_draws,
-    sign_draws_needed_beyond_cap,
+    number_of_resamples,
+    resamples_needed_beyond_cap,
 )
 from app.stats.testing.significance import CommonSegmentsByPair
 
@@ -270,11 +270,11 @@ def _warn_few_resampled(shared: CommonSegmentsByPair, tests: PairTestResults, re
 
 
 def _too_few_draws(tests: PairTestResults, n_pairs: int, recipe: Recipe) -> list[str]:
-    enough = sign_draws_needed_beyond_cap(tests, recipe, n_pairs)
+    enough = resamples_needed_beyond_cap(tests, recipe, n_pairs)
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
-    message = f"{number_of_sign_draws(recipe, n_pairs):,} {drawn} were drawn, the maximum"
+    message = f"{number_of_resamples(recipe, n_pairs):,} {drawn} were drawn, the maximum"
     why = f"this number of pairs and alpha {recipe.alpha:g} require {enough:,}, so some differences cannot be claimed"
     return [f"{message}; {why}: rank fewer systems"]
 
@@ -284,7 +284,7 @@ def _power(limit: SmallestPAndDocumentsNeeded, n_pairs: int, recipe: Recipe) -> 
         lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
         return [f"no pair can be significant: {lowest}; judge at least {limit.documents_needed} documents"]
     if limit.adjusted is not None and not _is_significant(limit.adjusted, recipe):
-        return [f"no pair can be significant with {number_of_sign_draws(recipe, n_pairs)} permutations; request more"]
+        return [f"no pair can be significant with {number_of_resamples(recipe, n_pairs)} permutations; request more"]
     return []
 
 

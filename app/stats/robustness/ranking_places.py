@@ -38,8 +38,8 @@ class RankingDifference:
         return self.rank_changed and bool(self.cluster_changed)
 
 
-def make_ranking_places(ranking: Ranking) -> RankingOrderAndClusters:
-    """Return the places of the systems in a ranking."""
+def make_ranking_order_and_clusters(ranking: Ranking) -> RankingOrderAndClusters:
+    """Return the order of the systems in a ranking, with ranks and clusters."""
     rows = ranking.systems
     clusters = [row.cluster for row in rows if row.cluster is not None]
     return RankingOrderAndClusters(

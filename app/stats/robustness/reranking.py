@@ -34,7 +34,7 @@ from app.stats.robustness.ranking_places import (
     RankingDifference,
     RankingOrderAndClusters,
     compare_rankings,
-    make_ranking_places,
+    make_ranking_order_and_clusters,
 )
 from app.stats.selection import DroppedRowCount, RowSelection, select_rows_by_recipe
 from app.stats.side_tables import DocumentTable
@@ -83,11 +83,11 @@ class ScoreChangeExperiments(ABC):
         }
         return list_score_changes(ranked, self.facts, groups), none
 
-    def compute_change_effects(self, some: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
+    def compute_change_effects(self, changes: Sequence[ScoreChange]) -> tuple[ScoreChangeEffect, ...]:
         """Return the effect of each change; each ranking without a change is computed once for all that need it."""
         before: dict[frozenset[str], RankingOrderAndClusters | str] = {}
         rankings = []
-        for change in some:
+        for change in changes:
             if change.unshown not in before:
                 before[change.unshown] = self._places(None, change.unshown)
             rankings.append(_effect(change, before[change.unshown], self._places(change, change.unshown)))
@@ -96,7 +96,7 @@ class ScoreChangeExperiments(ABC):
     def _places(self, change: ScoreChange | None, unshown: frozenset[str]) -> RankingOrderAndClusters | str:
         """Return the places, or the reason why there is no ranking."""
         try:
-            return make_ranking_places(self.rank_after_change(change, unshown))
+            return make_ranking_order_and_clusters(self.rank_after_change(change, unshown))
         except Invalid as error:
             return error.detail or error.title()
 

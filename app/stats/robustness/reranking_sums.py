@@ -11,7 +11,7 @@ from app.stats.ranking.rank_totals import SummableRatings, rank_from_sums
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
-from app.stats.robustness.ranking_places import RankingOrderAndClusters, make_ranking_places
+from app.stats.robustness.ranking_places import RankingOrderAndClusters, make_ranking_order_and_clusters
 from app.stats.robustness.reranking import (
     ScoreChangeExperiments,
     drop_slow_recipe_choices,
@@ -52,7 +52,9 @@ class ScoreChangeExperimentsFromSums(ScoreChangeExperiments):
         with sums.open_sums_after_change(simple, None, frozenset(), documents) as source:
             base = rank_from_sums(source, simple, documents)
         return cls(
-            sums=sums, base=make_ranking_places(base), **take_experiment_fields_from_ranking(base, humans, documents)
+            sums=sums,
+            base=make_ranking_order_and_clusters(base),
+            **take_experiment_fields_from_ranking(base, humans, documents),
         )
 
     def load_changeable_rows(self) -> Ratings:

@@ -154,7 +154,7 @@ class StabilitySimulator:
     def _simulate_document_set(self, chunk: SimulatedStudiesChunk, number: int) -> Iterator[tuple[Floats, Claims]]:
         """Simulate the studies of one document set, some at a time."""
         request = self.request
-        documents = self.documents_of_set(chunk.documents, number)
+        documents = self.draw_document_set(chunk.documents, number)
         studies = min(request.per_set, request.studies - number * request.per_set)
         held = len(documents) * len(self.document_rater_pools.systems) * chunk.assignment.ratings
         step = max(1, min(STUDIES_AT_ONCE, _MOST_RATINGS // held))
@@ -224,7 +224,7 @@ class StabilitySimulator:
             np.negative(sums, out=sums)
         return sums.transpose(0, 1, 3, 2)
 
-    def documents_of_set(self, count: int, number: int) -> Codes:
+    def draw_document_set(self, count: int, number: int) -> Codes:
         """Return the documents of a set, ascending; the same for every design."""
         bucket = self.document_rater_pools.bucket
         sizes = np.bincount(bucket, minlength=len(self.document_rater_pools.pools)).astype(np.int64)

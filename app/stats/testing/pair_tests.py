@@ -96,8 +96,8 @@ def _run_test(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, 
     return _by_two_samples(panel, recipe, sign)
 
 
-def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
-    """Number of sign draws: the recipe's, or else enough for the number of hypotheses adjusted for.
+def number_of_resamples(recipe: Recipe, n_pairs: int) -> int:
+    """Number of permutations or bootstrap samples: the recipe's, or enough for the hypotheses adjusted for.
 
     The joint permutation of maxT needs no more draws for more hypotheses.
     """
@@ -106,7 +106,7 @@ def number_of_sign_draws(recipe: Recipe, n_pairs: int) -> int:
     return capped_number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
 
 
-def sign_draws_needed_beyond_cap(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
+def resamples_needed_beyond_cap(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
     """Return the number of draws needed if the number used was capped and decides a pair; None if it was not."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
@@ -127,7 +127,7 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Re
         shared.blocks,
         n_pairs,
         panel.n_documents if by_document else panel.segments.size,
-        permutations=number_of_sign_draws(recipe, n_pairs),
+        permutations=number_of_resamples(recipe, n_pairs),
         seed=recipe.seed,
         two_sided=two_sided,
         enumerate_small=recipe.test != "marot",
@@ -222,7 +222,7 @@ def _by_bootstrap(shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResul
     """
     by_document = recipe.unit == "document"
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
-    n_draws = number_of_sign_draws(recipe, shared.segments.size)
+    n_draws = number_of_resamples(recipe, shared.segments.size)
     for pairs, apart, weights in iterate_pair_differences_in_batches(shared.blocks):
         p[pairs], reverse[pairs] = resampling.bootstrap_p_values(apart, weights, draws=n_draws, seed=recipe.seed)
     units = shared.n_common_documents if by_document else shared.segments

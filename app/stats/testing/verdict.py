@@ -10,7 +10,7 @@ from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.adjust import adjust_p_values, two_sided_p_values
-from app.stats.testing.pair_tests import PairTestResults, number_of_sign_draws, run_pair_tests
+from app.stats.testing.pair_tests import PairTestResults, number_of_resamples, run_pair_tests
 from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs
 from app.stats.testing.step_down import max_t_p_values
 
@@ -71,7 +71,7 @@ def _jointly(matrix: ScoreMatrix, shared: CommonSegmentsByPair, tests: PairTestR
         shared.blocks,
         tests.testable,
         matrix.n_documents if recipe.unit == "document" else matrix.segments.size,
-        permutations=number_of_sign_draws(recipe, tests.testable.size),
+        permutations=number_of_resamples(recipe, tests.testable.size),
         seed=recipe.seed,
         plus_one=recipe.plus_one,
     )

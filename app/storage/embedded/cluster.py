@@ -13,7 +13,7 @@ from typing import Literal
 from app.storage.embedded import binaries
 from app.storage.embedded.account import OsAccount, choose_initdb_account
 from app.storage.embedded.errors import PostgresMajorDiffers, ServerNotStarting, ServerNotStopping
-from app.storage.embedded.folders import PORT, change_owner, change_owner_of_tree, sync_folder
+from app.storage.embedded.folders import PORT, change_owner, change_owner_of_tree, fsync_folder
 from app.storage.embedded.settings import ADMIN
 
 START_SECONDS = 300  # crash recovery of a large database takes its time
@@ -76,7 +76,7 @@ def ensure_cluster(cluster: PostgresCluster, passwords: dict[str, str]) -> None:
     finally:
         change_owner(cluster.home, cluster.account)
     scratch.rename(cluster.folder)
-    sync_folder(cluster.home)
+    fsync_folder(cluster.home)
 
 
 def _initdb(cluster: PostgresCluster, maker: OsAccount, scratch: Path, passwords: dict[str, str]) -> None:

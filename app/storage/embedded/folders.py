@@ -94,10 +94,10 @@ def write_private_file(path: Path, text: str, account: OsAccount | None = None) 
     except BaseException:
         scratch.unlink(missing_ok=True)
         raise
-    sync_folder(path.parent)
+    fsync_folder(path.parent)
 
 
-def sync_folder(folder: Path) -> None:
+def fsync_folder(folder: Path) -> None:
     """Make the names in a folder durable with fsync."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

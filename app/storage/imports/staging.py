@@ -19,7 +19,7 @@ __all__ = [
     "copy_into_staging",
     "create_staging_tables",
     "drop_staging_tables",
-    "empty_staging_tables",
+    "truncate_staging_tables",
 ]
 
 DERIVED = ("placed", "resolved", "told", "scored")  # derived from the staged tables
@@ -48,7 +48,7 @@ def create_staging_tables(session: Session) -> None:
         session.execute(text(f"CREATE TEMP TABLE {table} ({columns}) ON COMMIT DROP"))
 
 
-def empty_staging_tables(session: Session) -> None:
+def truncate_staging_tables(session: Session) -> None:
     """Empty the temporary tables for the next records of the same import, except those needed at its end."""
     session.execute(text("TRUNCATE " + ", ".join(table for table in TABLES if table not in WAITING)))
     _drop(session, DERIVED)

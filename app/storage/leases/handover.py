@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.storage.db import driver_connection
 from app.storage.recorder.judgments import Connection
-from app.storage.seals import NOTHING, seal_insert_sql
+from app.storage.seals import NOTHING, version_seal_insert_sql
 
 _BUMP = (
     """bumped AS (
@@ -20,7 +20,7 @@ noted AS (
     SELECT %(campaign)s, data_version, clock_timestamp(), %(actor)s, 'surplus' FROM bumped
     RETURNING n, at, actor, what),
 sealed AS ("""
-    + seal_insert_sql("noted", NOTHING, campaign="CAST(%(campaign)s AS bigint)")
+    + version_seal_insert_sql("noted", NOTHING, campaign="CAST(%(campaign)s AS bigint)")
     + ")"
 )
 # A half-done group is judged again from the start, so the copy begins empty. Its public id is new: the previous holder

@@ -13,7 +13,7 @@ from typing import BinaryIO, cast
 
 from app.domain.errors import NotFound
 from app.storage.backup import CHUNK, BackupDamaged, BackupExists
-from app.storage.embedded.folders import sync_folder
+from app.storage.embedded.folders import fsync_folder
 from app.storage.media.files import MediaBytesMissing, MediaStore
 
 SUFFIX = ".media.tar"
@@ -55,7 +55,7 @@ def backup_media(
         scratch.replace(file)
     finally:
         scratch.unlink(missing_ok=True)
-    sync_folder(file.absolute().parent)
+    fsync_folder(file.absolute().parent)
     return MediaBackupResult(len(sizes) - len(missing), missing)
 
 

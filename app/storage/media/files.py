@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from app.domain.errors import Conflict, NotFound
-from app.storage.embedded.folders import sync_folder
+from app.storage.embedded.folders import fsync_folder
 
 PIECE = 1 << 18
 _NAME = re.compile("[0-9a-f]{64}")
@@ -21,7 +21,7 @@ class MediaBytesMissing(NotFound):
     """The file is known, but its bytes are not where they are stored; restore them from a backup."""
 
 
-class MediaStoreMissing(Conflict):
+class MediaStoreNotConfigured(Conflict):
     """This installation has no place for media; set PLUMBLINE_DATA_DIR or PLUMBLINE_MEDIA_STORE."""
 
     published = "NoMediaStore"
@@ -70,7 +70,7 @@ class FolderMediaStore:
             scratch.replace(path)
         finally:
             scratch.unlink(missing_ok=True)
-        sync_folder(path.parent)
+        fsync_folder(path.parent)
 
     def read(self, sha256: bytes, start: int, length: int) -> Iterator[bytes]:
         """Return the bytes in pieces."""

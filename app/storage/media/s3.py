@@ -13,8 +13,10 @@ from app.storage.media.files import PIECE, MediaBytesMissing
 ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
-class S3ClientMissing(Invalid):
+class S3ClientNotInstalled(Invalid):
     """PLUMBLINE_MEDIA_STORE names a bucket, but boto3 is not installed; install plumbline[s3]."""
+
+    published = "S3ClientMissing"
 
 
 class MediaStoreUnreachable(Unavailable):
@@ -80,7 +82,7 @@ class S3MediaStore:
             import boto3
             from botocore.exceptions import BotoCoreError, ClientError
         except ImportError:
-            raise S3ClientMissing from None
+            raise S3ClientNotInstalled from None
         try:
             if self._client is None:
                 self._client = boto3.client("s3", endpoint_url=self.endpoint)

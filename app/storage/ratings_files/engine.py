@@ -13,20 +13,22 @@ MEMORY = "1GB"
 """The most memory for sorting and grouping; anything more goes to disk next to the files."""
 
 
-class LargeExtraNeeded(Invalid):
+class DuckdbNotInstalled(Invalid):
     """A campaign of this size is ranked from sums, which needs an extra: pip install 'plumbline[large]'."""
+
+    published = "LargeExtraNeeded"
 
 
 def check_duckdb_installed() -> None:
-    """Raise LargeExtraNeeded if this installation cannot sum large campaigns."""
+    """Raise DuckdbNotInstalled if this installation cannot sum large campaigns."""
     if find_spec("duckdb") is None or find_spec("pyarrow") is None:
-        raise LargeExtraNeeded
+        raise DuckdbNotInstalled
 
 
 def connect_duckdb(spill: Path) -> Any:
     """Return a new connection. With one thread, sums have a fixed order, and requests of raters keep a processor.
 
-    spill: folder for data that do not fit into memory. Raises LargeExtraNeeded.
+    spill: folder for data that do not fit into memory. Raises DuckdbNotInstalled.
     """
     check_duckdb_installed()
     engine = import_module("duckdb").connect(

@@ -106,13 +106,13 @@ class RaterSums:
 
 @dataclass(frozen=True, slots=True)
 class RatingsFile:
-    """An open file of ratings. frame: properties of all its ratings.
+    """An open file of ratings. metadata: properties of all its ratings.
 
     shared: whether a judgment may have several systems.
     """
 
     folder: Path
-    frame: RatingsMetadata
+    metadata: RatingsMetadata
     labels: RatingLabels
     n_rows: int
     shared: bool
@@ -120,8 +120,8 @@ class RatingsFile:
     change: RatingsReadOverride = UNCHANGED
 
     @classmethod
-    def open(cls, folder: Path, frame: RatingsMetadata, change: RatingsReadOverride = UNCHANGED) -> Self:
-        """Open an existing file. Raises LargeExtraNeeded, RatingsFileGone."""
+    def open(cls, folder: Path, metadata: RatingsMetadata, change: RatingsReadOverride = UNCHANGED) -> Self:
+        """Open an existing file. Raises DuckdbNotInstalled, RatingsFileGone."""
         check_duckdb_installed()
         try:
             os.utime(folder / HEAD)  # mark it as used
@@ -132,11 +132,11 @@ class RatingsFile:
         engine = connect_duckdb(folder / "spill")
         table = f"read_parquet('{_quote_path(folder / RATINGS)}')"
         engine.execute(f"CREATE VIEW ratings AS {change.sql_query.format(table=table)}")
-        return cls(folder, frame, labels, head["rows"], head["shared"], engine, change)
+        return cls(folder, metadata, labels, head["rows"], head["shared"], engine, change)
 
     @staticmethod
     def load_labels(folder: Path) -> RatingLabels:
-        """Load the labels of a file's codes. Raises LargeExtraNeeded, RatingsFileGone."""
+        """Load the labels of a file's codes. Raises DuckdbNotInstalled, RatingsFileGone."""
         check_duckdb_installed()
         parquet = import_module("pyarrow.parquet")
         try:
@@ -154,7 +154,7 @@ class RatingsFile:
 
     def open_for_another_thread(self) -> Self:
         """Open the same file a second time, for another thread."""
-        return type(self).open(self.folder, self.frame, self.change)
+        return type(self).open(self.folder, self.metadata, self.change)
 
     def close(self) -> None:
         """Close the file."""
@@ -270,11 +270,11 @@ class RatingsFile:
             kind=np.full(n, RatingLevel.SEGMENT, dtype=np.int8),
             accepted=np.ones(n, dtype=np.bool_),
             labels=self.labels,
-            higher_is_better=self.frame.higher_is_better,
-            scale=self.frame.scale,
-            criterion=self.frame.criterion,
-            documents_known=self.frame.documents_known,
-            standardised=self.frame.standardised,
+            higher_is_better=self.metadata.higher_is_better,
+            scale=self.metadata.scale,
+            criterion=self.metadata.criterion,
+            documents_known=self.metadata.documents_known,
+            standardised=self.metadata.standardised,
         )
 
     def stream_column_without_excluded(

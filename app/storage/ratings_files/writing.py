@@ -71,28 +71,28 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
 
     Memory is limited by the data on all items, and by the engine's own limit.
 
-    Raises LargeExtraNeeded, StorageFull.
+    Raises DuckdbNotInstalled, StorageFull.
     """
     engine, full = connect_duckdb(folder / "spill"), import_module("duckdb").IOException
-    names = load_id_labels_of_campaign(session, campaign_id)
+    labels = load_id_labels_of_campaign(session, campaign_id)
     keys = {"campaign": campaign_id, "profile": profile_id, "version": version}
     try:
         engine.execute(f"ATTACH '{str(folder / 'loaded.duckdb').replace(chr(39), chr(39) * 2)}' AS disk; USE disk")
         engine.execute(f"CREATE TABLE loaded ({', '.join(f'{name} {kind}' for name, kind in _ROW_COLUMNS.items())})")
-        n_judgments = _load(session, engine, keys, names)
+        n_judgments = _load(session, engine, keys, labels)
         _write_rows(engine, folder, n_judgments)
     except (OSError, full) as error:
         raise StorageFull(f"the file of ratings could not be written: {error}") from error
     finally:
         engine.close()
     (folder / "loaded.duckdb").unlink()
-    _write_labels(folder, names)
+    _write_labels(folder, labels)
 
 
-def _load(session: Session, engine: Any, keys: Mapping[str, int], names: CampaignLabels) -> int:
+def _load(session: Session, engine: Any, keys: Mapping[str, int], labels: CampaignLabels) -> int:
     """Load the ratings into the engine's table `loaded`; return the number of judgments."""
-    items, voids, surplus = load_rated_items_and_omitted_ids(session, keys, names)
-    arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(names)
+    items, voids, surplus = load_rated_items_and_omitted_ids(session, keys, labels)
+    arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(labels)
     for block in _blocks(session, keys):
         gone = np.isin(block["item_id"], surplus) | np.isin(block["judgment_id"], voids)
         scores = filter_rows(block, ~gone)
@@ -100,7 +100,7 @@ def _load(session: Session, engine: Any, keys: Mapping[str, int], names: Campaig
         columns["judgment"] = columns["judgment"] + n_judgments
         n_judgments += scores["judgment_id"].size
         columns["segment"] = segments.find_codes(columns["segment_id"])
-        columns["rater"] = names.raters.codes(columns["rater_id"])
+        columns["rater"] = labels.raters.codes(columns["rater_id"])
         engine.register("joined", arrow.table({name: columns[name] for name in _ROW_COLUMNS}))
         engine.execute(f"INSERT INTO loaded SELECT {', '.join(_ROW_COLUMNS)} FROM joined")
         engine.unregister("joined")
@@ -146,11 +146,11 @@ def _ask(engine: Any, query: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _write_labels(folder: Path, names: CampaignLabels) -> None:
+def _write_labels(folder: Path, labels: CampaignLabels) -> None:
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     for what in LABELS:
-        keys = arrow.array(getattr(names, what).keys, type=arrow.string())
+        keys = arrow.array(getattr(labels, what).keys, type=arrow.string())
         parquet.write_table(arrow.table({"key": keys}), labels_path(folder, what))
-    segments = SegmentCodes(names)
+    segments = SegmentCodes(labels)
     table = arrow.table({"document": segments.document, "position": segments.position})
     parquet.write_table(table, folder / SEGMENTS)

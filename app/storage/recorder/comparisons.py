@@ -20,7 +20,7 @@ from app.storage.recorder.judgments import (
     Connection,
     Verdict,
 )
-from app.storage.seals import COMPARISON, seal_insert_sql, seal_row_columns_sql
+from app.storage.seals import COMPARISON, seal_row_columns_sql, version_seal_insert_sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ stored AS (
     SELECT %(campaign)s, task_id, screen, rater_id, had + 1, payload, standing = 'surplus', data_version
     FROM judged CROSS JOIN bumped WHERE verdict = 'added'
     RETURNING *),
-sealed AS ({seal_insert_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
+sealed AS ({version_seal_insert_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 {USED},
 {TOLD}"""
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, cast
 import psycopg
 from psycopg.rows import TupleRow
 
-from app.storage.seals import JUDGMENT, seal_insert_sql, seal_row_columns_sql
+from app.storage.seals import JUDGMENT, seal_row_columns_sql, version_seal_insert_sql
 from app.storage.tokens import USE_NOTED
 
 Connection = psycopg.AsyncConnection[TupleRow]
@@ -221,7 +221,7 @@ stored AS (
            (SELECT max(w.version) FROM guidelines w WHERE w.campaign_id = %(campaign)s AND w.kind = 'guidelines'),
            data_version FROM added CROSS JOIN bumped
     RETURNING *),
-sealed AS ({seal_insert_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
+sealed AS ({version_seal_insert_sql("noted", STORED_ROWS, campaign="%(campaign)s")}),
 scored AS (
     INSERT INTO scores (campaign_id, profile_id, judgment_id, item_id, segment_id, rater_id, revision, n_errors,
                         version, at_us, score, surplus)

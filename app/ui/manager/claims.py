@@ -11,7 +11,7 @@ MOST_NAMES = 6
 """The most systems that a sentence names; if there are more, it gives their number."""
 
 
-def describe_ranking_claims(view: RankingView, words: PageMessages) -> tuple[str, ...]:
+def describe_ranking_claims(view: RankingView, messages: PageMessages) -> tuple[str, ...]:
     """Return what may be claimed of the best system, and how many pairs differ; empty for fewer than two systems.
 
     A claim is a pair whose adjusted p-value is significant under the recipe, in the order of the ranking. The best
@@ -26,59 +26,61 @@ def describe_ranking_claims(view: RankingView, words: PageMessages) -> tuple[str
     asked = machines if len(machines) > 1 else list(names)
     best = asked[0]
     if not tested:
-        return _claims_of_untested(names[best], has_test=any(not pair.testable for pair in view.pairs), words=words)
+        return _claims_of_untested(
+            names[best], has_test=any(not pair.testable for pair in view.pairs), messages=messages
+        )
     beaten = [pair.worse for pair in tested if pair.better == best and pair.significant and pair.worse in asked]
     rest = [key for key in asked[1:] if key not in beaten]
-    first = _claims_of_best(best, beaten, rest, names, words)
+    first = _claims_of_best(best, beaten, rest, names, messages)
     if len(asked) < len(names):
-        first = words.translate(mark_translatable("Human translations aside: {claim}"), claim=first)
-    return first, _claims_of_all_pairs(tested, len(view.pairs), words)
+        first = messages.translate(mark_translatable("Human translations aside: {claim}"), claim=first)
+    return first, _claims_of_all_pairs(tested, len(view.pairs), messages)
 
 
-def _claims_of_untested(best: str, *, has_test: bool, words: PageMessages) -> tuple[str, ...]:
+def _claims_of_untested(best: str, *, has_test: bool, messages: PageMessages) -> tuple[str, ...]:
     """Return the claims without tested pairs. has_test: whether the recipe has a test that needs more data."""
     if not has_test:
         reason = mark_translatable("This recipe tests no differences, so you may not claim the order of the systems.")
-        return (words.translate(reason),)
+        return (messages.translate(reason),)
     return (
-        words.translate(
+        messages.translate(
             mark_translatable("{best} ranks first, but you may not claim that it is better than any other system."),
             best=best,
         ),
-        words.translate(mark_translatable("These data are too few to test any pair of systems.")),
+        messages.translate(mark_translatable("These data are too few to test any pair of systems.")),
     )
 
 
 def _claims_of_best(
-    best: str, beaten: Sequence[str], rest: Sequence[str], names: dict[str, str], words: PageMessages
+    best: str, beaten: Sequence[str], rest: Sequence[str], names: dict[str, str], messages: PageMessages
 ) -> str:
     if not rest:
-        return words.translate(
+        return messages.translate(
             mark_translatable("You may claim that {best} is better than every other system."), best=names[best]
         )
     if not beaten:
-        return words.translate(
+        return messages.translate(
             mark_translatable("{best} ranks first, but you may not claim that it is better than any other system."),
             best=names[best],
         )
     told = ", ".join(names[key] for key in rest[:MOST_NAMES])
     if len(rest) > MOST_NAMES:
-        told = words.translate(mark_translatable("{n} systems"), n=words.format_whole_number(len(rest)))
-    return words.translate(
+        told = messages.translate(mark_translatable("{n} systems"), n=messages.format_whole_number(len(rest)))
+    return messages.translate(
         mark_translatable("{best} ranks first. You may claim that it is better than all others except {rest}."),
         best=names[best],
         rest=told,
     )
 
 
-def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, words: PageMessages) -> str:
+def _claims_of_all_pairs(tested: Sequence[PairLine], pairs: int, messages: PageMessages) -> str:
     significant = sum(pair.significant for pair in tested)
     if significant == pairs:
-        return words.translate(
+        return messages.translate(
             mark_translatable("Every pair of systems differs significantly: you may claim the whole order.")
         )
-    return words.translate(
+    return messages.translate(
         mark_translatable("{n} of {all} pairs differ significantly. You may not claim the order within a cluster."),
-        n=words.format_whole_number(significant),
-        all=words.format_whole_number(pairs),
+        n=messages.format_whole_number(significant),
+        all=messages.format_whole_number(pairs),
     )

@@ -25,7 +25,7 @@ from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.reports import SHAPES, collect_key_and_name_cells
@@ -62,7 +62,7 @@ def campaign_comparison_page(
     if caller.campaign is not None:
         raise CredentialBoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = read_filled_form_fields(report.options, request.query_params)
+    given = select_filled_form_texts(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         others = _others(session, campaign, chosen)

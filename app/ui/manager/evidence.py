@@ -27,19 +27,19 @@ class RankingQuestionAndAnswer:
 
 
 def list_ranking_questions_and_answers(
-    session: Session, campaign: str, caller: Caller, words: PageMessages
+    session: Session, campaign: str, caller: Caller, messages: PageMessages
 ) -> list[RankingQuestionAndAnswer]:
     """Return the questions that the caller may ask. Only stored reports are read. Raises NotFound."""
-    return list(_evidence(session, campaign, caller, words))
+    return list(_evidence(session, campaign, caller, messages))
 
 
 def _evidence(
-    session: Session, campaign: str, caller: Caller, words: PageMessages
+    session: Session, campaign: str, caller: Caller, messages: PageMessages
 ) -> Iterator[RankingQuestionAndAnswer]:
-    say = words.translate
+    say = messages.translate
     yield RankingQuestionAndAnswer(
         say(mark_translatable("Would another study give the same ranking?")),
-        _stability(session, campaign, words),
+        _stability(session, campaign, messages),
         STABILITY_PAGE,
     )
     yield RankingQuestionAndAnswer(
@@ -49,7 +49,7 @@ def _evidence(
     )
     if caller.has_rights_of("manager"):
         yield RankingQuestionAndAnswer(
-            say(mark_translatable("Did the raters work well?")), _quality(session, campaign, words), "/quality"
+            say(mark_translatable("Did the raters work well?")), _quality(session, campaign, messages), "/quality"
         )
         yield RankingQuestionAndAnswer(
             say(mark_translatable("What did raters mark?")),
@@ -66,18 +66,18 @@ def _evidence(
 STABILITY_PAGE = "/stability?designs=by+grouping"
 
 
-def _stability(session: Session, campaign: str, words: PageMessages) -> str:
+def _stability(session: Session, campaign: str, messages: PageMessages) -> str:
     asked = ReportRequest(STABILITY, (campaign,), parse_stability_form({}).report_options())
     body = look_up_report(session, asked).body
     last = None if body is None else _last_point(StabilityView.model_validate_json(body))
     if last is None:
-        return words.translate(mark_translatable("Not computed yet; it takes a while."))
-    return words.translate(
+        return messages.translate(mark_translatable("Not computed yet; it takes a while."))
+    return messages.translate(
         mark_translatable(
             "{share} % of studies with {documents} documents would not contradict the claims of another such study."
         ),
-        share=words.format_whole_number(round(100 * last.srp)),
-        documents=words.format_whole_number(last.documents),
+        share=messages.format_whole_number(round(100 * last.srp)),
+        documents=messages.format_whole_number(last.documents),
     )
 
 
@@ -87,14 +87,14 @@ def _last_point(view: StabilityView) -> StabilityPointView | None:
     return points[-1] if points else None
 
 
-def _quality(session: Session, campaign: str, words: PageMessages) -> str:
+def _quality(session: Session, campaign: str, messages: PageMessages) -> str:
     body = look_up_report(session, ReportRequest(QUALITY, (campaign,), parse_report_options(QUALITY, {}))).body
     if body is None:
-        return words.translate(mark_translatable("Control items, repeats, pace and habits of each rater."))
+        return messages.translate(mark_translatable("Control items, repeats, pace and habits of each rater."))
     counts = RaterQualityView.model_validate_json(body).counts
-    return words.translate(
+    return messages.translate(
         mark_translatable("Control items: {passed} raters pass, {failed} fail, {few} have too few."),
-        passed=words.format_whole_number(counts.get("pass", 0)),
-        failed=words.format_whole_number(counts.get("fail", 0)),
-        few=words.format_whole_number(counts.get("not_testable", 0)),
+        passed=messages.format_whole_number(counts.get("pass", 0)),
+        failed=messages.format_whole_number(counts.get("fail", 0)),
+        few=messages.format_whole_number(counts.get("not_testable", 0)),
     )

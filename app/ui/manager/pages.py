@@ -54,7 +54,7 @@ Menu = list[MenuSection]
 
 
 @dataclass(frozen=True)
-class RequireSession:
+class RequiredSessionRole:
     """A dependency that returns the signed-in caller, who must have the rights of one of these roles."""
 
     roles: frozenset[Role]
@@ -79,8 +79,8 @@ PAGES_OF_THE_WAY = [page for section, pages in GROUPS if section in SECTIONS_OF_
 """The pages that show the next step of the setup; the overview shows all steps instead."""
 WAY = "manager/base"
 
-Onlooker = Annotated[Caller, Depends(RequireSession(VIEWER | COORDINATOR))]
-Manager = Annotated[Caller, Depends(RequireSession(MANAGER))]
+Onlooker = Annotated[Caller, Depends(RequiredSessionRole(VIEWER | COORDINATOR))]
+Manager = Annotated[Caller, Depends(RequiredSessionRole(MANAGER))]
 
 
 def make_menu(campaign: str, caller: Caller, facts: CampaignSetupFacts, here: str) -> Menu:
@@ -161,7 +161,7 @@ def _handler(shown: ManagerPageDefinition, contents: Contents) -> Callable[..., 
     """Return the handler of a page: the campaign, the table's contents, and the module named like the template."""
     script = shown.template.removesuffix(".html")
     module = {"script": script.partition("/")[2]} if (FOLDER / f"{script}.js").exists() else {}
-    allowed = Depends(RequireSession(shown.roles))
+    allowed = Depends(RequiredSessionRole(shown.roles))
 
     def show(request: Request, campaign: CampaignKey, database: DatabaseDep, caller: Caller = allowed) -> HTMLResponse:
         with database.transaction(snapshot=True) as session:

@@ -12,7 +12,7 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.people import raters
 from app.ui.manager.actors import list_actor_names_json
-from app.ui.manager.pages import RequireSession, render_campaign_page
+from app.ui.manager.pages import RequiredSessionRole, render_campaign_page
 from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
@@ -30,7 +30,7 @@ def rater_page(
     campaign: CampaignKey,
     rater: RaterKey,
     database: DatabaseDep,
-    caller: Annotated[Caller, Depends(RequireSession(LIST.roles))],
+    caller: Annotated[Caller, Depends(RequiredSessionRole(LIST.roles))],
 ) -> Response:
     """Of a rater whom the caller may see; the module reads the rest."""
     with database.transaction(snapshot=True) as session:

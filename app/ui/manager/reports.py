@@ -27,7 +27,7 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES, ManagerPageDefinition
@@ -81,7 +81,7 @@ def _page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         systems = [one.key for one in list_systems(session, campaign, after=None, limit=MOST_SYSTEMS)]
-    given = read_filled_form_fields(kind.options, request.query_params, language_of_request(request))
+    given = select_filled_form_texts(kind.options, request.query_params, language_of_request(request))
     check_may_specify_raters(caller, kind, given)
     values = {
         "kind": kind,

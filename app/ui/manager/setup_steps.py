@@ -45,20 +45,20 @@ class _Draft:
     of_collecting: bool = False
 
 
-def list_setup_steps(facts: CampaignSetupFacts, campaign: CampaignInfo, words: PageMessages) -> list[SetupStep]:
+def list_setup_steps(facts: CampaignSetupFacts, campaign: CampaignInfo, messages: PageMessages) -> list[SetupStep]:
     """Return the steps in order, in the language of the messages."""
     imported = facts.judgments and not facts.plan
     steps: list[SetupStep] = []
     for draft in _drafts(
-        facts, campaign.state, words.translate_service_text(find_campaign_protocol(campaign).title), words
+        facts, campaign.state, messages.translate_service_text(find_campaign_protocol(campaign).title), messages
     ):
         state = _state(draft, skipped=imported and draft.of_collecting, before=steps)
         said = (
-            words.translate(mark_translatable("not needed: the judgments are imported"))
+            messages.translate(mark_translatable("not needed: the judgments are imported"))
             if state == "skipped"
             else draft.status_text
         )
-        action = words.translate(draft.action)
+        action = messages.translate(draft.action)
         steps.append(
             SetupStep(name=draft.name, state=state, status_text=said, page=draft.page, action=action, post=draft.post)
         )
@@ -80,11 +80,11 @@ def find_next_step(steps: list[SetupStep]) -> SetupStep | None:
     return next((step for step in steps if step.state == "next"), None)
 
 
-def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, words: PageMessages) -> Iterator[_Draft]:
-    say = words.translate
+def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, messages: PageMessages) -> Iterator[_Draft]:
+    say = messages.translate
     enough = facts.outputs and facts.systems > 1
     yield _Draft(
-        say(mark_translatable("Texts")), enough, _texts(facts, words), "/texts", mark_translatable("Add texts")
+        say(mark_translatable("Texts")), enough, _texts(facts, messages), "/texts", mark_translatable("Add texts")
     )
     chosen = True  # with the campaign
     yield _Draft(say(mark_translatable("Protocol")), chosen, protocol, "/protocol", mark_translatable("Protocol"))
@@ -104,7 +104,7 @@ def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, words: PageMes
     yield _Draft(
         say(mark_translatable("Raters")),
         facts.raters > 0,
-        words.translate_count(
+        messages.translate_count(
             facts.raters, mark_translatable("{n} active rater"), mark_translatable("{n} active raters")
         )
         if facts.raters
@@ -145,7 +145,7 @@ def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, words: PageMes
     yield _Draft(
         say(mark_translatable("Watching")),
         finished,
-        _watching(facts, words, finished=finished, opened=opened),
+        _watching(facts, messages, finished=finished, opened=opened),
         "/quality" if facts.judgments else "/raters" if opened else "/overview",
         mark_translatable("Check quality")
         if facts.judgments
@@ -157,7 +157,7 @@ def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, words: PageMes
     yield _Draft(
         say(mark_translatable("Analysis")),
         facts.lock,
-        _analysis(facts, words),
+        _analysis(facts, messages),
         "" if facts.judgments else "/lock",
         mark_translatable("See the ranking") if facts.judgments else mark_translatable("Register the analysis"),
     )
@@ -170,42 +170,42 @@ def _drafts(facts: CampaignSetupFacts, state: str, protocol: str, words: PageMes
     )
 
 
-def _texts(facts: CampaignSetupFacts, words: PageMessages) -> str:
+def _texts(facts: CampaignSetupFacts, messages: PageMessages) -> str:
     if not facts.outputs:
-        return words.translate(
+        return messages.translate(
             mark_translatable("There are no outputs yet. Upload source texts and the outputs of your systems.")
         )
-    documents = words.translate_count(
+    documents = messages.translate_count(
         facts.documents, mark_translatable("{n} document"), mark_translatable("{n} documents")
     )
     if facts.systems < 2:
-        return words.translate(
+        return messages.translate(
             mark_translatable("{documents}, one system. A ranking needs two systems."), documents=documents
         )
-    systems = words.format_whole_number(facts.systems)
+    systems = messages.format_whole_number(facts.systems)
     if facts.documents == 1 and not facts.judgments:
-        return words.translate(
+        return messages.translate(
             mark_translatable(
                 "One document, {systems} systems. Tests compare documents: with one, nothing is significant."
             ),
             systems=systems,
         )
-    return words.translate(mark_translatable("{documents}, {systems} systems"), documents=documents, systems=systems)
+    return messages.translate(mark_translatable("{documents}, {systems} systems"), documents=documents, systems=systems)
 
 
-def _watching(facts: CampaignSetupFacts, words: PageMessages, *, finished: bool, opened: bool) -> str:
+def _watching(facts: CampaignSetupFacts, messages: PageMessages, *, finished: bool, opened: bool) -> str:
     if finished:
-        return words.translate(mark_translatable("All tasks are handed in."))
+        return messages.translate(mark_translatable("All tasks are handed in."))
     if opened and not facts.judgments:
-        return words.translate(mark_translatable("There are no judgments yet. Give each rater a link."))
-    return words.translate(mark_translatable("Progress, pace and quality of raters."))
+        return messages.translate(mark_translatable("There are no judgments yet. Give each rater a link."))
+    return messages.translate(mark_translatable("Progress, pace and quality of raters."))
 
 
-def _analysis(facts: CampaignSetupFacts, words: PageMessages) -> str:
+def _analysis(facts: CampaignSetupFacts, messages: PageMessages) -> str:
     if facts.lock:
-        return words.translate(mark_translatable("The analysis is registered."))
+        return messages.translate(mark_translatable("The analysis is registered."))
     if facts.judgments:
-        return words.translate(mark_translatable("The analysis is not registered."))
-    return words.translate(
+        return messages.translate(mark_translatable("The analysis is not registered."))
+    return messages.translate(
         mark_translatable("There are no judgments yet. You can register the analysis before you see any.")
     )

@@ -28,7 +28,7 @@ from app.stats.stability.extraction import NotMultiplyRated
 from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignmentScheme, StudyDesign, riley_2024_designs
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, read_filled_form_fields
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.table import PAGES
@@ -107,7 +107,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
-    given = read_filled_form_fields(StabilityForm, request.query_params, language_of_request(request))
+    given = select_filled_form_texts(StabilityForm, request.query_params, language_of_request(request))
     begun = "designs" in request.query_params
     values = {"fields": make_form_fields(StabilityForm, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
@@ -160,7 +160,7 @@ def serve_stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises JobNotDone where it was not worked out yet."""
-    options = parse_stability_form(read_filled_form_fields(StabilityForm, request.query_params)).report_options()
+    options = parse_stability_form(select_filled_form_texts(StabilityForm, request.query_params)).report_options()
     with database.transaction(snapshot=True) as session:
         lookup = store.look_up_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:

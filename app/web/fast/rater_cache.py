@@ -21,9 +21,9 @@ from fastapi import Depends, Request
 
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.storage.organizations import organization_of_row, switch_current_organization
+from app.storage.organizations import organization_of_row_id, switch_current_organization
 from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
-from app.web.cookies import check_same_origin, read_session_cookie
+from app.web.cookies import check_origin_and_csrf_token, read_session_cookie
 from app.web.queries import check_query_parameters
 from app.web.strangers import FAMILIAR_FOR
 
@@ -79,10 +79,10 @@ class RequiredCachedRater(RequiredRater):
                 cache.keep(key, rater)
             return rater
         if cookie is not None:
-            check_same_origin(request, cookie)
+            check_origin_and_csrf_token(request, cookie)
         if campaign not in (None, rater.campaign):
             raise CampaignNotFound
-        switch_current_organization(organization_of_row(rater.rater_id))
+        switch_current_organization(organization_of_row_id(rater.rater_id))
         check_query_parameters(request)
         return rater
 

@@ -47,14 +47,14 @@ def confirm_session_with_provider(
     if provider is None:  # there was a provider when this session began
         raise BadCredential
     with database.transaction() as session:
-        due = single_sign_on.claim_due_provider_check(session, secret)
+        due = single_sign_on.claim_due_session_recheck(session, secret)
     if due is None:
         return _wait_for_other(database, secret)
     try:
         _ask(database, provider, due, secret, filter_roles_by_organization(provider.options.roles, organization))
     except ProviderSilent:
         with database.transaction() as session:
-            single_sign_on.release_due_provider_check(session, due)
+            single_sign_on.release_due_session_recheck(session, due)
             confirmed = single_sign_on.is_recently_confirmed_by_provider(session, secret)
         if not confirmed:
             raise
@@ -69,7 +69,7 @@ def confirm_session_with_provider(
 def _ask(
     database: Database,
     provider: IdentityProviderClient,
-    due: single_sign_on.DueProviderCheck,
+    due: single_sign_on.DueSessionRecheck,
     secret: str,
     roles: Sequence[GroupRole],
 ) -> None:

@@ -47,7 +47,7 @@ def planned(rated: Ratings, protocol: str = "mqm", **question: Any) -> power.Pow
 def told(ratings: Ratings, draws: int = 0) -> components.VarianceComponentsView:
     found = modelled(ratings, draws)
     return components._view(
-        found, parse_component_draw_chunks([found.draw_component_chunk(n) for n in range(found.n_chunks)])
+        found, parse_component_draw_chunks([found.compute_component_draw_chunk(n) for n in range(found.n_chunks)])
     )
 
 
@@ -155,7 +155,9 @@ def test_a_forecast_tells_how_the_data_are_unlike_what_it_takes_for_granted(worl
 
 def test_pairs_that_no_rater_links_are_not_forecast_and_say_why() -> None:
     rows = simulate_campaign(WORLDS["confounded"], np.random.default_rng(1), np.zeros(3))
-    pairs = forecast.StabilityForecaster(forecast.RankingForecastOptions(), modelled(rows), "mqm").forecast_pairs()
+    pairs = forecast.StabilityForecaster(
+        forecast.RankingForecastOptions(), modelled(rows), "mqm"
+    ).forecast_system_pair_replication()
     apart = [one for one in pairs if "S00" in (one.better, one.worse)]
     (linked,) = (one for one in pairs if one not in apart)
     assert {(one.same_direction, one.bootstrap_significant_again, one.why) for one in apart} == {

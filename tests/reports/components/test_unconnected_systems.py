@@ -80,7 +80,9 @@ def test_a_pair_that_cannot_be_compared_has_no_difference() -> None:
     system = np.where(whole.document < 10, 2, 0)  # the first ten documents lack one, the others another
     ratings = whole.where(whole.system != system)
     found = forecast.StabilityForecaster(forecast.RankingForecastOptions(studies=20), modelled(ratings), "mqm")
-    alone = next(pair for pair in found.forecast_pairs() if {pair.better, pair.worse} == {"s00", "s02"})
+    alone = next(
+        pair for pair in found.forecast_system_pair_replication() if {pair.better, pair.worse} == {"s00", "s02"}
+    )
     assert alone.difference is None
     assert alone.why == "a forecast needs two documents that both have"
 

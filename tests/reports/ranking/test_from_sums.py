@@ -283,7 +283,7 @@ def test_a_small_campaign_is_ranked_in_memory(spine: LargeSpine, tmp_path: Path)
 
 def test_a_missing_extra_is_named(spine: LargeSpine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "find_spec", lambda _: None)
-    with pytest.raises(engine.LargeExtraNeeded) as refused:
+    with pytest.raises(engine.DuckdbNotInstalled) as refused:
         spine.both("whole", "recommended", seed="77")
     assert "pip install 'plumbline[large]'" in refused.value.title()
 
@@ -349,7 +349,7 @@ def test_a_missing_extra_is_told_before_a_job_is_made(spine: LargeSpine, monkeyp
     monkeypatch.setattr(engine, "find_spec", lambda _: None)
     made: list[Any] = []
     for name in ("stability", "robustness"):
-        with pytest.raises(engine.LargeExtraNeeded):
+        with pytest.raises(engine.DuckdbNotInstalled):
             report_requests.find_or_queue_report(
                 spine.large, request(name, "whole", {"seed": 99}), ask=lambda *asked: made.append(asked)
             )

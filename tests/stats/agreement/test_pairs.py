@@ -10,7 +10,11 @@ from scipy import stats
 
 from app.stats.agreement import bootstrap, pairs, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
-from app.stats.agreement.intra import compute_self_agreement, pair_consecutive_ratings, pair_ratings_under_two_names
+from app.stats.agreement.intra import (
+    compute_self_agreement,
+    pair_consecutive_ratings,
+    pair_ratings_of_duplicate_systems,
+)
 from app.stats.agreement.units import make_document_units, make_document_units_from_segments, make_segment_units
 from app.stats.ratings import Ratings
 from tests.stats.agreement.rater_kendall import compute_rater_kendall
@@ -125,7 +129,7 @@ def test_of_several_ratings_the_one_asked_for_counts(repeated_by: str, value: fl
 
 def test_one_translation_under_two_names_is_compared_within_raters_and_between() -> None:
     rows = [("A", "d", "x", 1, 1.0), ("B", "d", "x", 1, 2.0), ("A", "d", "y", 1, 5.0), ("B", "d", "y", 1, 9.0)]
-    own, between = pair_ratings_under_two_names(repeated(rows), 0, 1)
+    own, between = pair_ratings_of_duplicate_systems(repeated(rows), 0, 1)
     assert sorted(zip(own.first.tolist(), own.second.tolist(), strict=True)) == [(1.0, 2.0), (5.0, 9.0)]
     assert sorted(zip(between.first.tolist(), between.second.tolist(), strict=True)) == [(1.0, 5.0), (2.0, 9.0)]
 

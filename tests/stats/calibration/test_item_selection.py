@@ -21,7 +21,9 @@ def test_the_most_agreed_about_of_each_level_come_first() -> None:
     found = {one.stratum: one for one in choose_calibration_items(given, XSTS, per_stratum=1)}
     assert {name: one.unit.tolist() for name, one in found.items()} == {"1": [0], "2": [], "3": [2], "4": [], "5": [4]}
     assert [found[name].available for name in "135"] == [2, 2, 1]
-    within = {one.stratum: one.available for one in choose_calibration_items(given, XSTS, per_stratum=9, apart=0.1)}
+    within = {
+        one.stratum: one.available for one in choose_calibration_items(given, XSTS, per_stratum=9, max_spread=0.1)
+    }
     assert within == {"1": 1, "2": 0, "3": 1, "4": 0, "5": 1}
 
 

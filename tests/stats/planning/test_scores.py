@@ -18,8 +18,8 @@ from app.stats.planning.non_normal_scores import (
     expected_number_of_clusters,
     make_non_normal_sampler,
     make_normal_sampler,
+    simulate_non_normal_detection_counts,
     simulate_non_normal_document_means,
-    simulate_non_normal_power_counts,
 )
 from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
 from app.stats.planning.scores import (
@@ -34,7 +34,7 @@ from app.stats.planning.studies import (
     StudyTooLarge,
     assign_raters,
     find_significant_pairs,
-    simulate_power_counts,
+    simulate_detection_counts,
 )
 from app.stats.ranking.clusters import assign_clusters
 from app.stats.ratings import Floats
@@ -173,8 +173,8 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
     layout, n = StudyLayout(40, 5, 8, grouping=grouping), 1500
     ask = {"difference": 0.8, "alpha": 0.02, "studies": n}
     scores = make_score_sampler(F17, fit_marginal("ordinal", all_but_normal(2.0)), better_sign=1)
-    ours, _ = simulate_non_normal_power_counts(scores, layout, rng=np.random.default_rng(11), **ask)
-    theirs, _ = simulate_power_counts(F17, layout, rng=np.random.default_rng(12), **ask)
+    ours, _ = simulate_non_normal_detection_counts(scores, layout, rng=np.random.default_rng(11), **ask)
+    theirs, _ = simulate_detection_counts(F17, layout, rng=np.random.default_rng(12), **ask)
     assert 0.2 * n < theirs < 0.97 * n, "a power of 0 or 1 would show nothing"
     share = (ours + theirs) / (2 * n)
     assert abs(ours - theirs) / n < 3.5 * sqrt(2 * share * (1 - share) / n)
@@ -183,7 +183,7 @@ def test_power_of_a_nearly_normal_marginal_is_that_of_the_normal_model(grouping:
 @pytest.mark.parametrize("lengths", [(), (1, 2, 2, 3, 7)])
 @pytest.mark.parametrize("kind", ["zero_inflated_gamma", "ordinal"])
 def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: str, lengths: tuple[int, ...]) -> None:
-    found, n = simulate_non_normal_power_counts(
+    found, n = simulate_non_normal_detection_counts(
         shaped(kind, fixed_panel=True),
         StudyLayout(60, 3, 8, fixed_panel=True, lengths=lengths),
         difference=0.0,
@@ -197,14 +197,15 @@ def test_without_a_difference_half_of_alpha_finds_one_in_either_direction(kind: 
 def test_power_grows_with_documents_and_the_same_seed_draws_the_same() -> None:
     scores, ask = shaped("zero_inflated_gamma"), {"difference": 1.0, "alpha": 0.05, "studies": 300}
     few, more = (
-        simulate_non_normal_power_counts(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0]
+        simulate_non_normal_detection_counts(scores, StudyLayout(d, 3, 20), rng=np.random.default_rng(5), **ask)[0]
         for d in (10, 60)
     )
     assert few < more
     assert (
-        simulate_non_normal_power_counts(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0] == few
+        simulate_non_normal_detection_counts(scores, StudyLayout(10, 3, 20), rng=np.random.default_rng(5), **ask)[0]
+        == few
     )
-    assert simulate_non_normal_power_counts(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (
+    assert simulate_non_normal_detection_counts(scores, StudyLayout(1, 3, 20), rng=np.random.default_rng(5), **ask) == (
         0,
         300,
     )
@@ -231,9 +232,9 @@ def test_ratings_that_do_not_suit_are_told(kind: str, ratings: list[float]) -> N
 def test_a_difference_beyond_the_scale_and_too_large_a_study_are_refused() -> None:
     ask = {"alpha": 0.05, "studies": 30, "rng": np.random.default_rng(0)}
     with pytest.raises(CannotSimulateScores):
-        simulate_non_normal_power_counts(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
+        simulate_non_normal_detection_counts(shaped("ordinal"), StudyLayout(10, 3, 5), difference=4.5, **ask)
     with pytest.raises(StudyTooLarge):
-        simulate_non_normal_power_counts(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
+        simulate_non_normal_detection_counts(shaped("ordinal"), StudyLayout(5000, 50, 2000), difference=0.5, **ask)
 
 
 def test_components_that_vary_more_than_the_ratings_are_told_and_drawn_in_proportion() -> None:
@@ -361,7 +362,7 @@ class TestPublished:
         )
         layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
         ask = {"difference": 2.0, "alpha": 0.05, "studies": n}
-        ours, _ = simulate_non_normal_power_counts(scores, layout, rng=np.random.default_rng(1), **ask)
-        theirs, _ = simulate_power_counts(EN_DE, layout, rng=np.random.default_rng(1), **ask)
+        ours, _ = simulate_non_normal_detection_counts(scores, layout, rng=np.random.default_rng(1), **ask)
+        theirs, _ = simulate_detection_counts(EN_DE, layout, rng=np.random.default_rng(1), **ask)
         assert scores.latent.fits
         assert ours / n == pytest.approx(theirs / n, abs=0.06)

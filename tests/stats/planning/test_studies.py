@@ -34,8 +34,8 @@ from app.stats.planning.studies import (
     find_claims_by_t_test,
     forecast_ranking_stability,
     make_rater_pools,
+    simulate_detection_counts,
     simulate_document_means,
-    simulate_power_counts,
 )
 from app.stats.ratings import Ratings
 from app.stats.stability.extraction import extract_multiply_rated_documents
@@ -88,7 +88,7 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
 def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
     layout = StudyLayout(80, 3.5, 8)
     difference, alpha = 2.0, 0.01
-    found, n = simulate_power_counts(
+    found, n = simulate_detection_counts(
         EN_DE, layout, difference=difference, alpha=alpha, studies=1500, rng=np.random.default_rng(2)
     )
     assert found / n == pytest.approx(z_test_power(difference, contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05)
@@ -140,7 +140,7 @@ def test_a_test_of_uneven_documents_claims_as_much_as_it_says() -> None:
     """4,000 studies of equal systems by a fixed panel; with documents − 1 degrees it claimed .13."""
     layout = StudyLayout(20, 117 / 20, 6, fixed_panel=True, lengths=LONG)
     rng = np.random.default_rng(3)
-    found, n = simulate_power_counts(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
+    found, n = simulate_detection_counts(COMPONENTS, layout, difference=0.0, alpha=0.05, studies=4000, rng=rng)
     assert 2 * found / n <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 4000)
 
 
@@ -170,7 +170,7 @@ def test_a_forecast_claims_no_more_than_the_ranking_can() -> None:
 
 def test_without_any_difference_alpha_of_the_studies_find_one() -> None:
     layout = StudyLayout(30, 3.5, 8, fixed_panel=True)
-    found, n = simulate_power_counts(
+    found, n = simulate_detection_counts(
         EN_DE, layout, difference=0.0, alpha=0.1, studies=3000, rng=np.random.default_rng(3)
     )
     assert found / n == pytest.approx(0.05, abs=0.015), "one direction of two"
@@ -213,7 +213,10 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     assert forecast_ranking_stability(F17, StudyLayout(2, 3, 4), studies=10, worlds=2, rng=rng).worlds == 2
     with pytest.raises(Invalid):
         forecast_ranking_stability(F17, StudyLayout(9, 3, 2, ratings_per_item=3), rng=rng)
-    assert simulate_power_counts(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (0, 30)
+    assert simulate_detection_counts(F17, StudyLayout(1, 3, 4), difference=1, alpha=0.05, studies=30, rng=rng) == (
+        0,
+        30,
+    )
 
 
 class TestPublished:

@@ -17,7 +17,7 @@ from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
 from app.stats.quality.panel_tests import relative_deviation_from_group_mean
 from app.stats.quality.repeats import (
     _agreement,
-    add_repeat_p_values,
+    add_repeat_q_values,
     default_tolerance,
     summarize_repeats,
 )
@@ -142,7 +142,7 @@ def test_nothing_is_said_of_repeats_without_twenty_of_others() -> None:
         ratings = given_twice({f"r{r}": np.full(n, 30.0 if r == 0 else 2.0) for r in range(5)})
         links = find_original_rows(ratings)
         pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
-        found = add_repeat_p_values(summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
+        found = add_repeat_q_values(summarize_repeats(ratings, links), pairs, np.ones(5, dtype=np.bool_), least=n)
         assert (found[0].q_value is not None) is known
 
 

@@ -91,8 +91,8 @@ def test_documents_are_drawn_equally_from_buckets_and_alike_for_all_designs() ->
     bucket = made.data.bucket
     assert np.bincount(bucket).tolist() == [7, 7]
     for number in range(4):
-        assert np.bincount(bucket[made.documents_of_set(10, number)]).tolist() == [5, 5]
-    assert len({tuple(made.documents_of_set(10, number)) for number in range(4)}) > 1
+        assert np.bincount(bucket[made.draw_document_set(10, number)]).tolist() == [5, 5]
+    assert len({tuple(made.draw_document_set(10, number)) for number in range(4)}) > 1
 
 
 def test_relabelling_systems_and_raters_changes_nothing_in_the_full_data() -> None:

@@ -13,7 +13,7 @@ from scipy import stats
 from app.domain.recipe import NAMED, Recipe
 from app.stats.aggregate import ScoreMatrix, average_ratings_per_segment, make_score_matrix
 from app.stats.ratings import Ratings
-from app.stats.testing.pair_tests import number_of_sign_draws, run_pair_tests
+from app.stats.testing.pair_tests import number_of_resamples, run_pair_tests
 from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
 
 Cell = tuple[str, str, int, float]
@@ -184,9 +184,9 @@ def test_a_test_by_segments_permutes_segments() -> None:
 
 
 def test_the_number_of_draws_follows_the_family() -> None:
-    assert number_of_sign_draws(NAMED["recommended"], 105) == 42_000
-    assert number_of_sign_draws(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
-    assert number_of_sign_draws(NAMED["google-mqm"], 105) == 10_000
+    assert number_of_resamples(NAMED["recommended"], 105) == 42_000
+    assert number_of_resamples(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
+    assert number_of_resamples(NAMED["google-mqm"], 105) == 10_000
 
 
 @pytest.mark.parametrize("unit", ["segment", "document"])

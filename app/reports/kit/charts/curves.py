@@ -36,7 +36,7 @@ class LineSeries:
 def _declare_lines(
     title: str,
     heading: str,
-    across: str,
+    x_label: str,
     lines: Sequence[LineSeries],
     notes: Sequence[str],  # noqa: ARG001  (as the picture takes it)
     *,
@@ -44,14 +44,14 @@ def _declare_lines(
     highest: float = 1.0,
 ) -> CurveChart:
     curves = [Curve(line.name, [ChartPoint(p.x, p.y, p.low, p.high) for p in line.steps]) for line in lines]
-    return CurveChart(title, across, heading, [CurvePanel("", curves)], line=mark, top=highest)
+    return CurveChart(title, x_label, heading, [CurvePanel("", curves)], line=mark, top=highest)
 
 
 @attach_chart_declaration(_declare_lines)
 def plot_line_chart(
     title: str,
     heading: str,
-    across: str,
+    x_label: str,
     lines: Sequence[LineSeries],
     notes: Sequence[str],
     *,
@@ -74,7 +74,7 @@ def plot_line_chart(
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 42 + len(sentences) * LINE + MARGIN)
         surface.add_heading(title, heading)
-        _axes(surface, bottom, (right, highest), across)
+        _axes(surface, bottom, (right, highest), x_label)
         if mark is not None:
             y = bottom - HIGH * mark / highest
             surface.add_line((MARGIN + LEFT, MARGIN + LEFT + WIDE), (y, y), color=QUIET, thick=0.9, dashed=True)

@@ -69,43 +69,43 @@ def shade_scores(
     return [[shade(score) for score in row] for row in rows], ends
 
 
-def _declare_map(what: HeatMap) -> CellChart:
+def _declare_map(heat_map: HeatMap) -> CellChart:
     cells = [
         ChartCell(i, j, min(max(cell.share, 0.0), 1.0), cell.text)
-        for i, row in enumerate(what.cells)
+        for i, row in enumerate(heat_map.cells)
         for j, cell in enumerate(row)
         if cell is not None
     ]
-    return CellChart(what.title, what.rows, what.columns, cells, what.of_rows, what.of_columns)
+    return CellChart(heat_map.title, heat_map.rows, heat_map.columns, cells, heat_map.of_rows, heat_map.of_columns)
 
 
 @attach_chart_declaration(_declare_map)
-def plot_heat_map(what: HeatMap) -> bytes:
+def plot_heat_map(heat_map: HeatMap) -> bytes:
     """Draw the map as SVG; of very many rows or columns, only the first are drawn, and the caption says so."""
-    rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.rows[:MOST_ROWS]]
-    columns = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in what.columns[:MOST_COLUMNS]]
+    rows = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in heat_map.rows[:MOST_ROWS]]
+    columns = [canvas.shorten_in_middle(name, LONGEST_NAME) for name in heat_map.columns[:MOST_COLUMNS]]
     wide, high = (WIDE, HIGH) if len(columns) <= FEW else (SLIM, LOW)
     left = MARGIN + max(map(len, rows), default=8) * CHARACTER + 8
     top = HEAD + max(map(len, columns), default=4) * CHARACTER + 12
     bottom = top + max(1, len(rows)) * high
     width = max(left + len(columns) * wide + MARGIN, LEAST_WIDTH)
-    caption_lines = wrap_sentences([*_note_truncated(what), *what.notes], width)
+    caption_lines = wrap_sentences([*_note_truncated(heat_map), *heat_map.notes], width)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 44 + len(caption_lines) * LINE + MARGIN)
-        surface.add_heading(what.title, what.below)
+        surface.add_heading(heat_map.title, heat_map.below)
         for i, name in enumerate(columns):
-            surface.add_text(left + (i + 0.5) * wide, top - 6, name, ha="center", size=7.5, upright=True)
+            surface.add_text(left + (i + 0.5) * wide, top - 6, name, ha="center", size=7.5, vertical=True)
         for i, name in enumerate(rows):
             surface.add_text(left - 6, top + (i + 0.5) * high, name, ha="right", size=7.5)
-            for j, cell in enumerate(what.cells[i][: len(columns)]):
+            for j, cell in enumerate(heat_map.cells[i][: len(columns)]):
                 _cell(surface, cell, (left + j * wide, top + i * high, wide, high))
         if rows:
-            _legend(surface, what.ends, bottom + 18)
+            _legend(surface, heat_map.ends, bottom + 18)
         else:
-            surface.add_text(MARGIN, HEAD + 14, what.nothing, color=QUIET)
+            surface.add_text(MARGIN, HEAD + 14, heat_map.nothing, color=QUIET)
         surface.add_caption(caption_lines, bottom + 42)
-        return canvas.figure_to_svg(surface.figure, title=what.title)
+        return canvas.figure_to_svg(surface.figure, title=heat_map.title)
 
 
 def _note_truncated(what: HeatMap) -> list[str]:

@@ -45,12 +45,12 @@ class LinePanel:
 def _declare_panels(
     title: str,
     below: str,  # noqa: ARG001  (as the picture takes it)
-    drawn: Sequence[LinePanel],
+    panels: Sequence[LinePanel],
     notes: Sequence[str],  # noqa: ARG001
     *,
     nothing: str,  # noqa: ARG001
 ) -> CurveChart:
-    return CurveChart(title, "", "", [_declare_panel(panel) for panel in drawn], top=0.0)
+    return CurveChart(title, "", "", [_declare_panel(panel) for panel in panels], top=0.0)
 
 
 def _declare_panel(panel: LinePanel) -> CurvePanel:
@@ -66,11 +66,11 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
 
 @attach_chart_declaration(_declare_panels)
 def plot_line_panels(
-    title: str, below: str, drawn: Sequence[LinePanel], notes: Sequence[str], *, nothing: str
+    title: str, below: str, panels: Sequence[LinePanel], notes: Sequence[str], *, nothing: str
 ) -> bytes:
     """Draw the panels as SVG, two per row, with a legend that names the curves."""
-    names = list(dict.fromkeys(curve.name for one in drawn for curve in one.curves))
-    rows = -(-len(drawn) // 2) if names else 0
+    names = list(dict.fromkeys(curve.name for one in panels for curve in one.curves))
+    rows = -(-len(panels) // 2) if names else 0
     width = MARGIN + 2 * (LEFT + WIDTH) + GAP + MARGIN
     top = HEAD + 12 + 14 * len(names[: len(LOOKS)])
     bottom = top + rows * (HEIGHT + 66)
@@ -81,7 +81,7 @@ def plot_line_panels(
         surface.add_heading(title, below)
         for i, name in enumerate(names[: len(LOOKS)]):
             _key(surface, i, name)
-        for i, panel in enumerate(drawn if names else ()):
+        for i, panel in enumerate(panels if names else ()):
             left = MARGIN + LEFT + (i % 2) * (WIDTH + LEFT + GAP)
             _panel(surface, panel, names, (left, top + 24 + (i // 2) * (HEIGHT + 66)))
         if not names:

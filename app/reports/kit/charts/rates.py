@@ -49,7 +49,9 @@ def _declare_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], note
 
 
 @attach_chart_declaration(_declare_rates)
-def plot_promised_rates(title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]) -> bytes:
+def plot_simulated_and_nominal_rates(
+    title: str, groups: Mapping[str, Sequence[ChartedRate]], notes: Sequence[str]
+) -> bytes:
     """Draw a row per rate from 0 to 1, under headings, as SVG; broken promises are marked by colour and text."""
     rates = [rate for rows in groups.values() for rate in rows]
     left = MARGIN + max((len(rate.meaning) for rate in rates), default=8) * CHARACTER + 12

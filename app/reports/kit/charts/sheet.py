@@ -49,19 +49,19 @@ class DrawingSurface:
         color: str = INK,
         size: float = 9.0,
         bold: bool = False,
-        upright: bool = False,
+        vertical: bool = False,
     ) -> None:
-        """Draw a text with its middle line at y. upright: rotate it so that it reads from below."""
+        """Draw a text with its middle line at y. vertical: rotate it so that it reads from below."""
         self.axes.text(
             x,
             y,
             canvas.clean_chart_text(text),
             ha=ha,
-            va="bottom" if upright else "center_baseline",
+            va="bottom" if vertical else "center_baseline",
             color=color,
             size=size,
             weight="bold" if bold else "normal",
-            rotation=90 if upright else 0,
+            rotation=90 if vertical else 0,
             rotation_mode="default",
         )
 

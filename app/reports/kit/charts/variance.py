@@ -145,7 +145,7 @@ def plot_rater_system_heat_map(
         surface, bottom, sentences = _make_surface(width, len(some), [*note, *notes], above)
         surface.add_heading(title, f"{below}, beyond severity")
         for j, column in enumerate(others):
-            surface.add_text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, upright=True)
+            surface.add_text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, vertical=True)
         for i, row in enumerate(some):
             y = HEAD + above + 12 + i * ROW
             surface.add_text(left - 8, y + ROW / 2, _name(row), ha="right")

@@ -10,13 +10,18 @@ from app.reports.kit.table import Table
 
 
 def render_markdown_table(
-    head: str, table: Table, *, names: frozenset[int], caption: str, warnings: Sequence[str] = ()
+    head: str, table: Table, *, code_columns: frozenset[int], caption: str, warnings: Sequence[str] = ()
 ) -> bytes:
-    """Render a table between its heading (already Markdown) and its caption and warnings (plain text)."""
+    """Render a table between its heading (already Markdown) and its caption and warnings (plain text).
+
+    code_columns: indices of the columns that are shown as code.
+    """
     lines = [head, "", _markdown_row(table.headings)]
     lines.append(_markdown_row([":--" if a == "left" else "--:" for a in table.alignments]))
     lines.extend(
-        _markdown_row([format_code_span(cell) if i in names else escape_markdown(cell) for i, cell in enumerate(row)])
+        _markdown_row(
+            [format_code_span(cell) if i in code_columns else escape_markdown(cell) for i, cell in enumerate(row)]
+        )
         for row in table.rows
     )
     lines += ["", escape_markdown(caption)]

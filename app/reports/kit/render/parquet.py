@@ -38,8 +38,10 @@ RANKING: Types = MappingProxyType(
 """For systems and for pairs; columns with the same meaning have the same name in both."""
 
 
-class NeedsExtra(Invalid):
+class ParquetNotInstalled(Invalid):
     """This format needs an extra that is not installed: pip install 'plumbline[parquet]'."""
+
+    published = "NeedsExtra"
 
 
 def is_parquet_installed() -> bool:
@@ -48,15 +50,15 @@ def is_parquet_installed() -> bool:
 
 
 def check_parquet_installed() -> None:
-    """Raise NeedsExtra if Parquet cannot be written on this installation."""
+    """Raise ParquetNotInstalled if Parquet cannot be written on this installation."""
     if not is_parquet_installed():
-        raise NeedsExtra
+        raise ParquetNotInstalled
 
 
-def render_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
+def convert_csv_to_parquet(pieces: Iterable[bytes], types: Types) -> Iterator[bytes]:
     """Convert a streamed CSV to a Parquet file; an empty cell becomes null, and texts stay as in the CSV.
 
-    Both pass through files on disk, because a Parquet file is indexed at its end. Raises NeedsExtra.
+    Both pass through files on disk, because a Parquet file is indexed at its end. Raises ParquetNotInstalled.
     """
     check_parquet_installed()
     arrow, parquet, csv = (import_module(name) for name in ("pyarrow", "pyarrow.parquet", "pyarrow.csv"))

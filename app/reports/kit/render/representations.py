@@ -12,20 +12,20 @@ from app.reports.kit.report import Report, ReportHeader, SingleTableHeadings, Ta
 PICTURE = "default"
 
 
-def render_report(report: Report[Any, Any], body: bytes, shape: str, picture: str = PICTURE) -> bytes:
+def render_report(report: Report[Any, Any], body: bytes, file_format: str, picture: str = PICTURE) -> bytes:
     """Render a stored report as `csv` (full precision), `tex`, `md` or `svg`.
 
     picture: the name of the chart for SVG. Raises Invalid for an unknown chart.
     """
     view = report.result.model_validate_json(body)
-    if shape == "svg":
+    if file_format == "svg":
         return _draw_svg(report, view, picture)
-    if shape == "csv":
+    if file_format == "csv":
         headings, rows = report.csv(view)
         return csv_text.render_csv(headings, rows)
     if report.single is not None:
-        return _single(report, report.single, view, shape)
-    return _markdown(report, view) if shape == "md" else _latex(report, view)
+        return _single(report, report.single, view, file_format)
+    return _markdown(report, view) if file_format == "md" else _latex(report, view)
 
 
 def make_report_title(report: Report[Any, Any], view: ReportHeader) -> str:
@@ -45,13 +45,15 @@ def _draw_svg(report: Report[Any, Any], view: Any, picture: str) -> bytes:
     return report.charts[picture](view)
 
 
-def _single(report: Report[Any, Any], heads: SingleTableHeadings, view: Any, shape: str) -> bytes:
+def _single(report: Report[Any, Any], heads: SingleTableHeadings, view: Any, file_format: str) -> bytes:
     """Render the only table of a report between its heading and its warnings."""
     (shown,) = report.tables(view)
     caption, warnings = report.caption(view), report.warnings(view)
-    if shape == "md":
+    if file_format == "md":
         head = f"**{markup.format_code_span(view.campaign)}**: {heads.markdown}"
-        return markup.render_markdown_table(head, shown.table, names=shown.names, caption=caption, warnings=warnings)
+        return markup.render_markdown_table(
+            head, shown.table, code_columns=shown.names, caption=caption, warnings=warnings
+        )
     return markup.render_latex_table(
         shown.table,
         caption=f"{heads.latex.format(campaign=view.campaign)}. {caption}",
@@ -67,7 +69,7 @@ def _markdown(report: Report[Any, Any], view: ReportHeader) -> bytes:
     lines = [f"**{campaigns}**: {markup.escape_markdown(report.title)}\n\n".encode()]
     for section in report.tables(view):
         head = f"*{markup.escape_markdown(section.title)}*"
-        table = markup.render_markdown_table(head, section.table, names=section.names, caption="")
+        table = markup.render_markdown_table(head, section.table, code_columns=section.names, caption="")
         lines.append(table.rstrip(b"\n") + b"\n\n")
     notes = [markup.escape_markdown(report.caption(view)), ""]
     notes += [f"- Warning: {markup.escape_markdown(text)}" for text in report.warnings(view)]

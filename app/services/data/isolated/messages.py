@@ -43,7 +43,7 @@ class BadLine:
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignPartStart:
+class SplitCampaignStart:
     """An item among records: the records that follow belong to the campaign for this value."""
 
     value: str
@@ -53,7 +53,7 @@ class CampaignPartStart:
 class RecordsRead:
     """Sent by the reader: the records that it read next."""
 
-    items: Sequence[Record | BadLine | CampaignPartStart]
+    items: Sequence[Record | BadLine | SplitCampaignStart]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A process that reads the files of an import: `python -m app.services.data.isolated.reader LINE`.
+"""A process that reads the files of an import: `python -m app.services.data.isolated.reader HANDLE`.
 
 It receives blocks and returns records. It ends when its connection closes, so it never outlives the import.
 """
@@ -23,11 +23,11 @@ from app.services.data.isolated.messages import (
     BadLine,
     BytesRequest,
     CampaignLookupRequest,
-    CampaignPartStart,
     FileReadingStart,
     ReaderFault,
     ReadRequest,
     RecordsRead,
+    SplitCampaignStart,
 )
 from app.services.data.parallel.messages import ReaderDone
 
@@ -40,10 +40,10 @@ class _Outbox:
     """Items that have been read but not yet sent."""
 
     line: Connection
-    held: list[Record | BadLine | CampaignPartStart] = field(default_factory=list)
+    held: list[Record | BadLine | SplitCampaignStart] = field(default_factory=list)
     streams: int = 0
 
-    def give(self, item: Record | BadLine | CampaignPartStart) -> None:
+    def give(self, item: Record | BadLine | SplitCampaignStart) -> None:
         """Add an item, and send the items when there are enough."""
         self.held.append(item)
         if len(self.held) >= AT_ONCE:
@@ -97,10 +97,10 @@ class _Log(ReadLog):
         super().record_bad_line(at, reason)
 
 
-def main(line: int) -> None:
+def main(connection_handle: int) -> None:
     """Read for the process at the other end of the connection, and end when it closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends and closes the line
-    with Connection(line) as ours, suppress(EOFError, ConnectionError):
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal signals both; the import ends and closes the connection
+    with Connection(connection_handle) as ours, suppress(EOFError, ConnectionError):
         begin: ReadRequest = ours.recv()
         outbox = _Outbox(ours)
         log = _Log(skip_bad_lines=begin.skip_bad_lines)
@@ -116,7 +116,7 @@ def main(line: int) -> None:
         ours.send(ReaderDone(_rest(log)))
 
 
-def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record | CampaignPartStart]:
+def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record | SplitCampaignStart]:
     reader = formats.get_format(begin.format)
     ask = partial(outbox.ask, shown=False), partial(outbox.ask, shown=True)
     context = ReadContext(begin.options, begin.limits, begin.protocol, *ask)
@@ -129,8 +129,8 @@ def _items(begin: ReadRequest, outbox: _Outbox, log: ReadLog) -> Iterator[Record
     raise NotFound(f"{begin.format} is not read")
 
 
-def _with_head(value: str, stream: Iterable[Record]) -> Iterator[Record | CampaignPartStart]:
-    yield CampaignPartStart(value)
+def _with_head(value: str, stream: Iterable[Record]) -> Iterator[Record | SplitCampaignStart]:
+    yield SplitCampaignStart(value)
     yield from stream
 
 

@@ -22,11 +22,11 @@ from app.services.data.isolated.messages import (
     BadLine,
     BytesRequest,
     CampaignLookupRequest,
-    CampaignPartStart,
     FileReadingStart,
     ReaderFault,
     ReadRequest,
     RecordsRead,
+    SplitCampaignStart,
 )
 from app.services.data.parallel.dispatch import (
     LARGE,
@@ -42,7 +42,7 @@ from app.storage.processes import IdleTimeMeter
 FROM: Final = 1 << 20  # unpacked bytes: the limit of a JSON body, which this process parses itself
 LOOK_EVERY: Final = 0.5  # seconds
 STOPPED_FOR: Final = 4.0  # seconds after which a process stopped by a signal counts as lost
-Item = Record | CampaignPartStart
+Item = Record | SplitCampaignStart
 T = TypeVar("T")
 
 
@@ -63,7 +63,7 @@ def read_records_isolated(
     with closing(
         _items(ReadRequest.from_context(format.name, files, context, log, parts=False), files, context, log)
     ) as items:
-        yield from (item for item in items if not isinstance(item, CampaignPartStart))
+        yield from (item for item in items if not isinstance(item, SplitCampaignStart))
 
 
 def read_parts_isolated(
@@ -75,7 +75,7 @@ def read_parts_isolated(
 
     def part() -> Iterator[Record]:
         for item in items:
-            if isinstance(item, CampaignPartStart):
+            if isinstance(item, SplitCampaignStart):
                 ahead.append(item)
                 return
             yield item
@@ -83,7 +83,7 @@ def read_parts_isolated(
     with closing(items):
         while ahead:
             begins = ahead.pop()
-            if isinstance(begins, CampaignPartStart):
+            if isinstance(begins, SplitCampaignStart):
                 yield begins.value, part()
 
 

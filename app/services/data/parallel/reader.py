@@ -43,12 +43,12 @@ class _EarlierCounts:
     voids: int = 0
 
 
-def main(arrives: int, leaves: int) -> None:
+def main(input_pipe: int, output_pipe: int) -> None:
     """Read for the process at the other ends of two pipes, and end when they close."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal sends it to both; the import ends and closes the pipes
     with (
-        Connection(arrives, writable=False) as inbox,
-        Connection(leaves, readable=False) as outbox,
+        Connection(input_pipe, writable=False) as inbox,
+        Connection(output_pipe, readable=False) as outbox,
         suppress(EOFError, ConnectionError),
         reduce_garbage_collection(),
     ):

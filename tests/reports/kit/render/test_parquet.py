@@ -138,7 +138,7 @@ def test_texts_with_ends_of_lines_and_long_ones_stay_whole_over_groups(monkeypat
     texts = ["plain", "two\nlines", "a\u2028b", 'a "quote", a comma', "x" * 300_000]
     out = io.StringIO(newline="")
     csv.writer(out, lineterminator="\n").writerows([["text", "score"], *[[text, n] for n, text in enumerate(texts)]])
-    table = read(b"".join(parquet.render_parquet([out.getvalue().encode()], {"score": "float64"})))
+    table = read(b"".join(parquet.convert_csv_to_parquet([out.getvalue().encode()], {"score": "float64"})))
     assert table.to_pydict() == {"text": texts, "score": [0.0, 1.0, 2.0, 3.0, 4.0]}
 
 
@@ -148,7 +148,7 @@ def test_without_the_extra_it_is_refused_by_name_before_the_first_byte(
 ) -> None:
     monkeypatch.setattr(parquet, "find_spec", lambda _: None)
     assert format not in exports.list_writable_formats()
-    with pytest.raises(parquet.NeedsExtra):
+    with pytest.raises(parquet.ParquetNotInstalled):
         exports.export_campaign(spine.database, "hi", format)
     with spine.database.transaction() as session:
         secret = tokens.issue_token(session, role="manager").secret
