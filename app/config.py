@@ -18,9 +18,9 @@ from app.domain.errors import Invalid, Place
 from app.domain.media_types import MediaLimits
 from app.services.access.provider_options import USUAL_SCOPES, IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.provider_roles import BadGroupRole, parse_group_roles
-from app.services.media.policy import MediaSettings
-from app.storage.media.files import FolderMediaStore
+from app.services.media.media_settings import MediaSettings
 from app.storage.media.s3 import S3MediaStore
+from app.storage.media.stores import FolderMediaStore
 from app.web.rate_limits import UnauthenticatedLimits
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from app.config import Settings, configure_ratings_folder, make_identity_provide
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_package_files
 from app.services.access.service_state import ServiceGaugeReader
-from app.services.tasks.addresses import AnswerableTaskCache
+from app.services.tasks.answer_addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_jobs import find_stored_progress_counts
@@ -40,8 +40,8 @@ from app.web.openapi.document import OpenApiDocument
 from app.web.organizations import OrganizationDirectory, OrganizationMiddleware
 from app.web.rate_limits import UnauthenticatedLimits
 from app.web.request_log import RequestIdAndLogMiddleware
-from app.web.strangers import RecentlyValidCredentials, UnauthenticatedLimitsMiddleware
 from app.web.traces import NO_TELEMETRY, start_tracing
+from app.web.unauthenticated_limits import RecentlyValidCredentials, UnauthenticatedLimitsMiddleware
 
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import IdentityProviderClient

@@ -33,14 +33,14 @@ from app.reports.gate.earlier_looks import EarlierLooks
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.gate.gate import GateRule, decide_claim
 from app.stats.inference.by_document import estimate_ratio_precision
-from app.stats.quality.choices import CHECKS
+from app.stats.quality.quality_criteria import CHECKS
 from app.stats.quality.report import make_rater_quality_report
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import group_systems_linked_by_raters
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import COLUMNS, Floats, Ratings
-from app.stats.side_tables import DocumentTable
 from app.stats.validation.designs import SingleRatingDesign
 from app.stats.validation.study_findings import TrueScores, compare_ranking_with_truth
 from app.stats.validation.worlds import WORLDS, SimulatedWorld, WorldName, simulate_campaign

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from app.design.compile import compile_plan
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
 from app.design.plan import Plan
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 
 DESIGNS: Mapping[str, Mapping[str, object]] = {
     "psxs, two ratings, evened out": {"ratings_per_item": 2, "even_out": True},

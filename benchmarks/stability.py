@@ -20,7 +20,7 @@ from statistics import median
 
 import numpy as np
 
-from app.design.values import Codes
+from app.design.design_inputs import Codes
 from app.reports.kit.processes import make_chunk_executor
 from app.reports.kit.report import ReportWork
 from app.reports.stability.report import StudyChunkComputer

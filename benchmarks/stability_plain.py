@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.values import Codes
+from app.design.design_inputs import Codes
 from app.stats.ratings import Floats
 from app.stats.stability.extraction import MultiplyRatedDocuments
 

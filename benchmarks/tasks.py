@@ -100,7 +100,7 @@ def rank_file(folder: str) -> Figures:
     from app.reports.inputs.registration import ExclusionsAndLock
     from app.reports.inputs.snapshot import CampaignSnapshot
     from app.reports.ranking.from_sums import RankingInputFromSums
-    from app.stats.side_tables import DocumentTable
+    from app.stats.rating_metadata import DocumentTable
     from app.storage.texts import SystemDescription
 
     file = _open_made_up_file(folder)
@@ -145,7 +145,7 @@ def study_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.inputs.file_sums import SummableRatingsFile
+    from app.reports.inputs.ratings_file_totals import SummableRatingsFile
     from app.stats.stability.block_sums import sum_item_ratings_over_blocks
     from app.stats.stability.chunks import StabilitySimulator
     from app.stats.stability.curves import compute_stability_curves
@@ -181,9 +181,9 @@ def change_file(folder: str) -> Figures:
     import numpy as np
 
     from app.domain.recipe import NAMED
-    from app.reports.inputs.file_sums import RatingsFileWithScoreChanges
+    from app.reports.inputs.ratings_file_totals import RatingsFileWithScoreChanges
+    from app.stats.rating_metadata import DocumentTable
     from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
-    from app.stats.side_tables import DocumentTable
 
     file = _open_made_up_file(folder)
     file.close()

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 from app.demo import DEMO_SEED, ensure_demo_campaign, make_demo_rater_model
 from app.demo.campaign import make_demo_translations
-from app.demo.people import TEMPERS
+from app.demo.demo_raters import TEMPERS
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data.intake import RunningImport, import_records
+from app.services.data.record_import import RunningImport, import_records
 from app.simulation import CampaignRaterForms, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, fill_in_form
 from app.simulation.task_view import SeenSegment, SeenText

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from app.jobs.work import QueueEntryComputer
+from app.jobs.job_steps import QueueEntryComputer
 from app.storage import jobs_queue
 from app.storage.db import Database
 

@@ -14,11 +14,11 @@ from app.domain.keys import KEY_PATTERN
 from app.services.data import archive
 from app.services.data.archived_media import add_media_addresses
 from app.web.access import Manager, Public
-from app.web.answers import ResponseModel, json_response
 from app.web.cookies import own_origin
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.organizations import ArchiveAddress
+from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["campaigns"])
 

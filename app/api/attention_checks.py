@@ -12,10 +12,10 @@ from app.api.models.times import Time
 from app.services.tasks import attention
 from app.services.tasks.attention import AttentionSort, AttentionState
 from app.web.access import Manager
-from app.web.answers import ResponseModel
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/attention-checks", tags=["raters"])
 

@@ -11,10 +11,10 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.campaigns import audit
 from app.web.access import Manager
-from app.web.answers import ResponseModel
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
 

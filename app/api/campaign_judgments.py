@@ -15,12 +15,12 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 from app.web.pagination import LARGEST_PAGE, NUMBER, Page, make_page, parse_number_cursor
+from app.web.responses import ResponseModel
 from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])

@@ -16,11 +16,11 @@ from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
 from app.services.tasks.preview import make_task_preview
 from app.web.access import Manager, Public
-from app.web.answers import json_response
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
+from app.web.responses import json_response
 
 router = APIRouter(prefix="/v1", tags=["protocols"])
 OWN: dict[str, Any] = {

@@ -16,12 +16,12 @@ from app.services.plans import campaign_states
 from app.services.plans.campaign_states import StateChange
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import quote_etag
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
 

@@ -9,9 +9,9 @@ from pydantic import Field, JsonValue
 
 from app.services.templates.templates import TEMPLATES, CampaignTemplate, get_template_by_name
 from app.web.access import Public
-from app.web.answers import ResponseModel
 from app.web.examples import example_response
 from app.web.pagination import Page
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaign-templates", tags=["campaigns"])
 

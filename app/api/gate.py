@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.recipe_choices import AsOfQuery
 from app.api.kit.report_routes import KNOWN, TEXTS, Shape, make_report_request, report_response
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.report import GateOptions

@@ -11,10 +11,10 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
-from app.web.answers import ResponseModel, json_response
 from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
+from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 

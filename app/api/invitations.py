@@ -16,7 +16,6 @@ from app.services.people import invitations
 from app.services.people.invitations import InvitationSort
 from app.storage.db import Session
 from app.web.access import Manager, Public
-from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.cookies import check_not_cross_site, read_session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
@@ -25,6 +24,7 @@ from app.web.idempotency import OnceDep, created_response
 from app.web.links import make_landing_link
 from app.web.organizations import use_organization_of_credential
 from app.web.pagination import Limit, Number, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 

@@ -25,7 +25,7 @@ from app.web.deps import DatabaseDep, SessionDep, get_service_options
 from app.web.examples import example_response
 from app.web.organizations import use_organization_of_credential
 from app.web.single_sign_on.confirming import find_identity_provider
-from app.web.strangers import mark_sender_authenticated, note_sign_in_attempt
+from app.web.unauthenticated_limits import mark_sender_authenticated, note_sign_in_attempt
 
 router = APIRouter(prefix="/v1", tags=["access"])
 NONE: dict[int | str, dict[str, Any]] = {404: {"description": "There is no browser session."}}

@@ -13,11 +13,11 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.media import uploads
 from app.services.media.uploads import UploadView
 from app.web.access import Manager
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, UploadDep, declare_json_body
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/media-uploads", tags=["media"])
 

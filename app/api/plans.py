@@ -25,13 +25,13 @@ from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, require_visible_campaigns
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import IdempotentCreation, OnceDep, created_response
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
 

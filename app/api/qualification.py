@@ -15,14 +15,14 @@ from app.services.access.idempotency import IdempotentResponse as Sent
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people import qualification
 from app.services.people.qualification import MarkedQualificationAttempt, QualificationSort, QualificationTest
-from app.services.people.qualification_marks import QualificationAnswer, QualificationItem
+from app.services.people.qualification_grading import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
-from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 

@@ -18,12 +18,12 @@ from app.domain.questionnaires import (
 from app.services.people import questionnaires
 from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
 from app.web.access import AnyRole, Manager, Public, RaterCaller
-from app.web.answers import ResponseModel, json_response
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.choices import AsOfQuery, RecipeAndChoicesQuery, check_may_exclude, override_recipe_choices
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.recipe_choices import AsOfQuery, RecipeAndChoicesQuery, check_may_exclude, override_recipe_choices
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
 from app.api.models.times import parse_data_version_or_time

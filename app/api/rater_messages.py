@@ -13,12 +13,12 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.people import rater_messages
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator, RaterCaller
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 

@@ -34,13 +34,13 @@ from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
 from app.services.tasks import quality_policy
 from app.web.access import Coordinator, Manager
-from app.web.answers import ResponseModel, json_response
 from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.ifmatch import IfMatchOnChange
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
 

@@ -11,8 +11,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.recipe_choices import AsOfQuery
 from app.api.models.side_by_side import EXAMPLE, RankingsSideBySideOut
 from app.api.models.times import parse_data_version_or_time
 from app.domain.recipe import NAMED

@@ -9,8 +9,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.recipe_choices import AsOfQuery
 from app.api.kit.report_routes import report_response
 from app.api.models.times import parse_data_version_or_time
 from app.reports.kit.request import ReportRequest

@@ -10,9 +10,9 @@ from app.api.protocols import WidgetOut, make_widget_out
 from app.protocols import RaterForm
 from app.services.tasks import quality_policy, tasks
 from app.web.access import RaterCaller
-from app.web.answers import ResponseModel
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/tasks/{task}", tags=["tasks"])
 

@@ -13,12 +13,12 @@ from app.services.access import tokens
 from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
 

@@ -12,14 +12,14 @@ from app.api.models.tasks import TextLayoutOut
 from app.api.models.times import Time
 from app.domain.markup import parse_markup_if_present
 from app.services.people import tutorials
-from app.services.people.answer_rule import MOST_COLUMNS
+from app.services.people.expected_answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import RaterTutorial, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1", tags=["raters"])
 

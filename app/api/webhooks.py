@@ -13,12 +13,12 @@ from app.services.webhooks import webhooks
 from app.services.webhooks.addresses import LONGEST_URL
 from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
 from app.web.access import Manager
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_service_options
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
 from app.web.pagination import NUMBER, Cursor, Limit, Page, make_page, parse_number_cursor
+from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/webhooks", tags=["campaigns"])
 

@@ -11,7 +11,7 @@ import typer
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from app.cli.kit import context
-from app.cli.kit.outputs import write_to_stdout
+from app.cli.kit.output_formats import write_to_stdout
 from app.domain.attention import KIND
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors

@@ -10,7 +10,7 @@ import typer
 
 from app.api.back_translations import BackTranslationsCopyOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.client import remote as _remote
 from app.services.data import back_translations as service
 

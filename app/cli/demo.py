@@ -15,10 +15,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 from app.cli.kit import context
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.raters_at_work import SimulatedRaterSettings
+from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.kit.terminal import format_ranking_table
 from app.cli.report import print_report_body
-from app.cli.serving.own_server import serve_in_child_process
+from app.cli.serving.background_server import serve_in_child_process
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import (
     CannotListen,

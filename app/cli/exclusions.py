@@ -12,7 +12,7 @@ from rich.console import Console
 
 from app.api.models.exclusions import ExclusionEffectOut, ExclusionOut
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from app.cli.kit import context
-from app.cli.kit.outputs import Csv, Json, choose_output_format, write_to_stdout
+from app.cli.kit.output_formats import Csv, Json, choose_output_format, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table

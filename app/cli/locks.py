@@ -9,13 +9,13 @@ from urllib.parse import quote
 import typer
 from rich.console import Console
 
-from app.api.locks import make_analysis_lock_history_out
+from app.api.analysis_locks import make_analysis_lock_history_out
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.reports.kit.table import Table
-from app.services.campaigns import locks as service
+from app.services.campaigns import analysis_locks as service
 
 
 def register_commands(app: typer.Typer) -> None:

@@ -11,14 +11,14 @@ import typer
 
 from app.api.models.media import MediaOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.client import remote as _remote
 from app.config import Settings, make_media_policy
 from app.domain.errors import Invalid, Place
 from app.domain.keys import convert_name_to_key
 from app.domain.media_elements import make_media_name_from_path, split_pdf_page_from_path
 from app.services.media import library
-from app.storage.media.files import hash_file
+from app.storage.media.stores import hash_file
 
 PART = 8 << 20  # bytes
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]

@@ -12,7 +12,7 @@ import typer
 
 from app.api.metrics import MetricOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid
 from app.services.data import metrics as service

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.crowd import (
+from app.cli.kit.crowd_platforms import (
     Campaign,
     DryRun,
     Study,

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_valid_organization_key

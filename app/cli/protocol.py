@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from app.cli.kit import context
-from app.cli.kit.outputs import write_to_stdout
+from app.cli.kit.output_formats import write_to_stdout
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 from app.services.campaigns import protocols

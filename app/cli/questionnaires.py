@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from app.cli.kit import context
-from app.cli.kit.outputs import write_to_stdout
+from app.cli.kit.output_formats import write_to_stdout
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors
 from app.domain.questionnaires import Questionnaires, make_language_biography_questions

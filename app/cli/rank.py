@@ -16,7 +16,7 @@ from app.api.models.times import parse_data_version_or_time
 from app.cli.kit import context as _context
 from app.cli.kit import long_reports
 from app.cli.kit.files import write_file_atomically
-from app.cli.kit.outputs import When, write_to_stdout
+from app.cli.kit.output_formats import When, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_ranking_table
 from app.client import remote as _remote

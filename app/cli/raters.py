@@ -13,7 +13,7 @@ from rich.console import Console
 
 from app.api.models.raters import RaterIn, RaterOut
 from app.cli.kit import context
-from app.cli.kit.outputs import Json, write_to_stdout
+from app.cli.kit.output_formats import Json, write_to_stdout
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote
 from app.config import Settings

@@ -14,7 +14,7 @@ from rich.text import Text
 from app.api.models.times import parse_data_version_or_time
 from app.cli import side_by_side
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
+from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote

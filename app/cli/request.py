@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.outputs import write_to_stdout
+from app.cli.kit.output_formats import write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from app import formats
 from app.cli.kit import context
-from app.cli.kit.outputs import Json
+from app.cli.kit.output_formats import Json
 from app.cli.kit.series_steps import RemoteSeriesBackend
 from app.cli.kit.terminal import format_plain_table
 from app.cli.side_by_side import print_series_rankings

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from app.api.campaigns import CampaignOut, CampaignPatch
 from app.cli.kit import context
-from app.cli.kit.outputs import write_to_stdout
+from app.cli.kit.output_formats import write_to_stdout
 from app.client import remote as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.faults import list_first_validation_errors

@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 
 from app.api.models.side_by_side import RankingsSideBySideOut
 from app.cli.kit import context, long_reports
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
+from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_plain_table
 from app.client import remote as _remote

@@ -17,8 +17,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
 from app.cli.kit import context
-from app.cli.kit.raters_at_work import RehearsalTally, SimulatedRaterSettings, run_simulated_raters, unwrap_error_group
-from app.cli.serving.own_server import serve_on_free_port
+from app.cli.kit.simulated_raters import (
+    RehearsalTally,
+    SimulatedRaterSettings,
+    run_simulated_raters,
+    unwrap_error_group,
+)
+from app.cli.serving.background_server import serve_on_free_port
 from app.cli.serving.preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
 from app.client import remote as _remote

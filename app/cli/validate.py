@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit.outputs import Csv, Json, Latex, Markdown, Svg, choose_output_format
+from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format
 from app.cli.report import ReportOutputOptions, print_campaign_report
 from app.client import remote
 from app.reports.kit.render.representations import PICTURE

@@ -16,7 +16,7 @@ import httpx
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer, ServerRefusal
 from app.conformance import session
-from app.conformance.checks import PLANTED, CheckResult, SimulatedFrontEnd, list_failed_checks
+from app.conformance.simulated_front_end import PLANTED, CheckResult, SimulatedFrontEnd, list_failed_checks
 
 __all__ = ["CheckResult", "list_failed_checks", "run_checks"]
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from app.client.campaign_client import CampaignClient
-from app.conformance.checks import PLANTED, CheckResult, SimulatedFrontEnd
+from app.conformance.simulated_front_end import PLANTED, CheckResult, SimulatedFrontEnd
 
 PROBLEM = "application/problem+json"
 NO_TASK = "t_" + "0" * 32

@@ -14,11 +14,11 @@ from app.demo.campaign import (
     make_demo_rater_model,
     make_demo_records,
 )
-from app.demo.people import GUEST, TEMPERS
+from app.demo.demo_raters import GUEST, TEMPERS
 from app.domain.errors import NotFound
 from app.formats.base import ReadLog, Record
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
-from app.services.data.intake import RunningImport, import_records
+from app.services.data.record_import import RunningImport, import_records
 from app.storage.db import Database
 
 __all__ = [

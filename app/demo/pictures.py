@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw
 
 from app.client.campaign_client import CampaignClient
 from app.client.remote import RemoteServer, ServerRefusal
-from app.demo.people import TEMPERS
+from app.demo.demo_raters import TEMPERS
 from app.protocols.base import Span
 from app.simulation import OutputForSimulation, RaterModel, make_rater_model_template
 

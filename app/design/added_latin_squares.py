@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.design.design_inputs import TestSet
 from app.design.grouping import GroupedOutputs
 from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
 from app.design.open_groups import LatinSquareCellRater
 from app.design.plan import Bucket, UnmetRequest
-from app.design.values import TestSet
 from app.domain.plural_forms import pluralize
 
 Cell = tuple[int, str]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.design.values import Codes
+from app.design.design_inputs import Codes
 
 
 def assign_arms_to_raters(rng: np.random.Generator, pools: Sequence[Codes], n_raters: int, n_arms: int) -> Codes:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.design.layout import AllocationInput
-from app.design.values import Bools, Codes
+from app.design.allocation_input import AllocationInput
+from app.design.design_inputs import Bools, Codes
 from app.domain.errors import Invalid, Place
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.design.assignment import draw_documents_from_buckets
 from app.design.design import BucketRules, Design, ExplicitBucket
-from app.design.values import Codes, Rater
+from app.design.design_inputs import Codes, Rater
 from app.domain.errors import Invalid, Place
 
 USUAL_SIZE = 3

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.design.design import CalibrationRules, Placement
+from app.design.design_inputs import Codes, DocumentToPlan
 from app.design.order import ItemToPlace, ScreenBlock
-from app.design.values import Codes, DocumentToPlan
 from app.domain.errors import Invalid, Place
 
 

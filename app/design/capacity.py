@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.assignment import check_pool_sizes
-from app.design.layout import AllocationInput
-from app.design.values import Codes
+from app.design.design_inputs import Codes
 from app.domain.errors import Invalid
 from app.domain.plural_forms import pluralize
 

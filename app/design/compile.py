@@ -7,20 +7,20 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.assemble import assemble_tasks
 from app.design.assignment import check_pool_sizes
 from app.design.buckets import RaterDocumentBuckets, fill_buckets, keep_one_account_per_person
 from app.design.calibration import draw_common_documents, sample_common_calibration_items
 from app.design.design import Design
+from app.design.design_inputs import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_input, split_documents_into_ranges
 from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
-from app.design.layout import AllocationInput
 from app.design.order import ItemToPlace
 from app.design.overlap import choose_overlap_documents
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, hash_json
 from app.design.sampling import choose_documents, choose_systems
 from app.design.task_maker import TaskInputs
-from app.design.values import Codes, Floats, Rater, System, TestSet, WorkSize
 from app.design.workload import GroupAllocation, assign_raters_to_groups
 from app.domain.errors import Invalid, Place
 from app.domain.plural_forms import pluralize
@@ -50,7 +50,7 @@ def compile_plan(
 
     Examples
     --------
-    >>> from app.design.values import DocumentToPlan
+    >>> from app.design.design_inputs import DocumentToPlan
     >>> documents = tuple(DocumentToPlan(f"d{n}", (10, 12)) for n in range(6))
     >>> outputs = {(d.key, s): (f"{d.key}{s}1", f"{d.key}{s}2") for d in documents for s in "AB"}
     >>> raters = [Rater("r1"), Rater("r2"), Rater("r3")]

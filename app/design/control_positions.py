@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.design.design_inputs import Codes
 from app.design.plan import Plan, PlanItem
-from app.design.values import Codes
 
 TENTHS = 10
 SURELY = 27.88  # of a chi-squared with 9 degrees of freedom, p = .001

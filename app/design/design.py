@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.design.values import Unit
+from app.design.design_inputs import Unit
 
 MOST_COLUMNS = 12
 """Maximum number of outputs side by side on a screen."""

@@ -9,9 +9,9 @@ from math import comb
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.assignment import assign_groups_evenly, check_pool_sizes, compute_rater_loads
-from app.design.layout import AllocationInput
-from app.design.values import Bools, Codes, Floats
+from app.design.design_inputs import Bools, Codes, Floats
 from app.domain.errors import Invalid, Place
 
 TOLERANCE = 0.03

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from app.design.layout import AllocationInput
-from app.design.values import Bools, Codes
+from app.design.allocation_input import AllocationInput
+from app.design.design_inputs import Bools, Codes
 
 
 @dataclass(frozen=True, slots=True)

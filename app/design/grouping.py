@@ -9,10 +9,10 @@ from math import ceil
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.design import ControlRules, Design
+from app.design.design_inputs import Codes, DocumentToPlan, SegmentRange, TestSet, Unit, WorkSize
 from app.design.duplicates import group_systems_by_text
-from app.design.layout import AllocationInput
-from app.design.values import Codes, DocumentToPlan, SegmentRange, TestSet, Unit, WorkSize
 from app.domain.errors import Invalid
 
 

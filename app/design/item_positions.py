@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.design.design_inputs import WorkSize
 from app.design.order import ItemToPlace, Screen
 from app.design.plan import OriginalItemPosition, PlanItem, PlannedItemGroup, Task
-from app.design.values import WorkSize
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.design.design_inputs import Codes
 from app.design.plan import UnmetRequest
-from app.design.values import Codes
 from app.domain.plural_forms import pluralize
 
 

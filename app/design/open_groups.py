@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.design.design_inputs import Rater, WorkSize
 from app.design.grouping import GroupedOutputs
 from app.design.plan import Bucket, PlannedItemGroup, UnmetRequest
-from app.design.values import Rater, WorkSize
 
 
 @dataclass(frozen=True, slots=True)

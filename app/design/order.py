@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.values import Role, WorkSize
+from app.design.design_inputs import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True, eq=False)

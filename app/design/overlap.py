@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.assignment import count_groups_by_bucket_and_rater, draw_documents_from_buckets
 from app.design.design import Overlap
-from app.design.layout import AllocationInput
-from app.design.values import Codes
+from app.design.design_inputs import Codes
 
 
 def choose_overlap_documents(

@@ -24,8 +24,8 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
+from app.design.design_inputs import Unit
 from app.design.json_reader import JsonObjectReader, read_decoded_json_object
-from app.design.values import Unit
 
 LARGEST_SEED = 2**63 - 1
 MOST = 1_000_000

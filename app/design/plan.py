@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from app.design.design import Arm, Design
+from app.design.design_inputs import Role, WorkSize
 from app.design.even_out import LoadRebalancing
-from app.design.values import Role, WorkSize
 
 
 @dataclass(frozen=True, slots=True)

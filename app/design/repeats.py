@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.design.design_inputs import WorkSize
 from app.design.order import ItemToPlace, Screen
 from app.design.task_packing import TaskCapacity, sum_work
-from app.design.values import WorkSize
 
 
 @dataclass(slots=True, eq=False)

@@ -11,6 +11,7 @@ from app.design.added_latin_squares import AddedDocumentSquares, make_added_docu
 from app.design.assemble import assemble_tasks
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
+from app.design.design_inputs import Rater, SegmentRange, System, TestSet
 from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_ranges
 from app.design.open_groups import OpenGroup, OpenGroupAssignments, assign_open_groups
 from app.design.plan import Bucket, ChangeKind, Plan, PlannedDocument, PlannedItemGroup, UnmetRequest
@@ -19,7 +20,6 @@ from app.design.remaining_work import (
     make_task_inputs_of_remaining_groups,
     sum_kept_work_by_rater,
 )
-from app.design.values import Rater, SegmentRange, System, TestSet
 from app.domain.errors import Invalid
 
 Unit = tuple[str, int, int, str]

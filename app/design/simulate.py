@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.design.allocation_input import make_output_allocation_input
 from app.design.assignment import assign_groups_in_simulated_studies
 from app.design.design import Grouping
+from app.design.design_inputs import Bools, Codes
 from app.design.entropy import assign_groups_for_target_entropy
-from app.design.layout import make_output_allocation_input
-from app.design.values import Bools, Codes
 from app.domain.errors import Invalid
 
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.arms import interleave_tasks_of_arms
 from app.design.calibration import place_calibration_items
 from app.design.control_items import ControlShortfall, add_control_items
 from app.design.control_screens import add_control_screens
 from app.design.design import Design, Placement
+from app.design.design_inputs import Rater, TestSet
 from app.design.grouping import GroupedOutputs
 from app.design.item_positions import TaskDraft
-from app.design.layout import AllocationInput
 from app.design.order import ItemToPlace, ScreenBlock, SystemOrders, arrange_items_on_screens, arrange_system_rounds
 from app.design.plan import PlannedItemGroup, UnmetRequest
 from app.design.repeats import RaterHistory
 from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, fill_tasks
-from app.design.values import Rater, TestSet
 from app.design.workload import GroupAllocation
 from app.domain.plural_forms import pluralize
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from app.design.design import ControlRules, Design, TaskRules
+from app.design.design_inputs import WorkSize
 from app.design.grouping import count_control_items_for_total, count_needed_control_items, count_needed_control_screens
 from app.design.order import ItemToPlace, Screen, ScreenBlock, arrange_items_on_screens
-from app.design.values import WorkSize
 from app.domain.errors import Invalid, Place
 
 _SPARE = 50

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.design.allocation_input import AllocationInput
 from app.design.assignment import assign_groups_evenly, check_pool_sizes, count_groups_by_bucket_and_rater
 from app.design.capacity import assign_groups_by_capacity
 from app.design.design import Design
+from app.design.design_inputs import Bools, Codes, Floats, Rater
 from app.design.entropy import assign_groups_for_target_entropy
 from app.design.even_out import LoadRebalancing, even_out_loads
 from app.design.grouping import GroupedOutputs
-from app.design.layout import AllocationInput
 from app.design.overlap import assign_overlap_groups
-from app.design.values import Bools, Codes, Floats, Rater
 from app.domain.errors import Invalid, Place
 
 

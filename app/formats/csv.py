@@ -15,8 +15,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
-from app.domain.cells import escape_formula, is_formula
 from app.domain.comments import ON_OUTPUT, ON_SCREEN
+from app.domain.spreadsheet_cells import escape_formula, is_formula
 from app.formats.base import (
     BY_METRICS,
     CampaignRow,

@@ -229,7 +229,7 @@ def run_computing_child(
     Only the child imports the code that computes: the reports and the linear algebra are half of a worker's start-up
     time and memory.
     """
-    from app.jobs.work import QueueEntryComputer
+    from app.jobs.job_steps import QueueEntryComputer
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _step_back(yielding=yielding)

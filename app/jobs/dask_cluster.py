@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from app.domain.errors import AppError, Invalid, Unavailable
 from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
-from app.jobs.work import MOST_HELD, QueueEntryComputer, can_compute_without_database
+from app.jobs.job_steps import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports.kit.report import Chunk, LocalChunkComputer
 from app.services.jobs.jobs import CHUNK
 from app.storage.db import Database

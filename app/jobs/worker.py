@@ -14,7 +14,7 @@ from app.jobs.webhook_sender import WebhookSender
 from app.services.campaigns.housekeeping import clean_up_expired_data
 from app.services.every_organization import run_for_each_organization
 from app.services.jobs import jobs
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.media.sweep import delete_unused_media
 from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database

@@ -17,7 +17,7 @@ from app.pearmut import annotator, assets, manager
 from app.pearmut.errors import install_error_handlers, json_response
 from app.pearmut.files import ABSENT, PearmutPackageFiles
 from app.pearmut.state import WINDOW, PearmutState
-from app.services.tasks.addresses import AnswerableTaskCache
+from app.services.tasks.answer_addresses import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
 from app.storage.recorder.recorder import AnswerRecorder

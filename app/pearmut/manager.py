@@ -14,7 +14,7 @@ from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignsIn, 
 from app.pearmut.errors import describe_error, json_response
 from app.pearmut.state import PearmutState
 from app.services.access import tokens
-from app.services.access.organization_marks import parse_organization_number
+from app.services.access.organization_prefixes import parse_organization_number
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.campaign_file import parse_campaign_file

@@ -32,7 +32,7 @@ from app.protocols.kit.prefilled_errors import (
     count_prefill_outcomes,
     count_prefill_outcomes_without_ids,
 )
-from app.protocols.kit.screens import PreferencePayload, check_preference
+from app.protocols.kit.screen_preferences import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
     ShownText,
     VisibleTextKinds,

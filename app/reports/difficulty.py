@@ -15,7 +15,7 @@ from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, Recip
 from app.reports.inputs.segment_scores import RaterOrMetricScores, load_metric_scores, make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatMap, plot_heat_map, shade_scores
+from app.reports.kit.charts.heat_map import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_system_mean_columns, make_table_section
 from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
 from app.reports.kit.result_part import FrozenFiniteResultModel

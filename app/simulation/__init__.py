@@ -15,6 +15,7 @@ from app.simulation.model import (
     hash_text_with_source,
     parse_rater_model,
 )
+from app.simulation.model_template import CampaignForSimulation, OutputForSimulation, make_rater_model_template
 from app.simulation.questionnaires import draw_questionnaire_answers
 from app.simulation.session import (
     AbandonTask,
@@ -29,7 +30,6 @@ from app.simulation.session import (
 )
 from app.simulation.simulated_rater import SimulatedRater
 from app.simulation.task_view import SeenTask, parse_task
-from app.simulation.template import CampaignForSimulation, OutputForSimulation, make_rater_model_template
 
 __all__ = [
     "AbandonTask",

@@ -10,7 +10,7 @@ from sqlalchemy import text
 
 from app.storage.attention import IS_CHECK
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 from app.storage.tables import arms, tasks
 
 OUTPUTS = """

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 from app.storage.tables import outputs, variants
 
 Row = sa.Row[Any]

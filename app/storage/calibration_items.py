@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 
 ITEMS = """
 SELECT key, origin, meta ->> 'stratum' AS stratum,

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from app.storage import seals
 from app.storage.comments import OF_OUTPUT, OF_SCREEN
 from app.storage.credited_systems import CREDITED
-from app.storage.full_scans import execute_full_scan
 from app.storage.judgment_filter import find_filtered_judgment_ids, resolve_judgment_filter
+from app.storage.query_planning import execute_full_scan
 
 Row = sa.Row[Any]
 BATCH = 2000

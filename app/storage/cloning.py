@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 
 _SEGMENTS = """
 FROM segments g JOIN documents o ON o.campaign_id = :source AND o.id = g.document_id

@@ -21,13 +21,13 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
 from app.storage.connections import ConnectionWithOptions
+from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.organizations import (
     DEFAULT,
     current_organization_number,
     pin_current_organization,
     search_path_statement,
 )
-from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.ratings_folder import RatingsFolder
 from app.storage.temporary_tables import install_temporary_table_subqueries
 
@@ -105,7 +105,7 @@ class Database:
     role.
     timeout: seconds after which a statement is stopped.
     watched: whether to notice within two seconds that the server is frozen or cut off; nothing then waits for it any
-        longer (`app.storage.pulse`).
+        longer (`app.storage.liveness_probe`).
     ratings_folder: where files with the ratings of large campaigns are kept; None: all ratings are loaded into memory.
     """
 

@@ -13,7 +13,7 @@ from app.stats.ratings import RatingRole
 from app.storage.comments import META, SCREEN_OF_ITEM
 from app.storage.credited_systems import CREDITED, ITS_CREDITS
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 
 Row = sa.Row[Any]
 BATCH = 5000

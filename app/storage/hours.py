@@ -18,12 +18,12 @@ from app.domain.errors import NotFound
 from app.stats.timing.active_time import ActivityLog, ScreenWordCounts
 from app.storage.attention import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
-from app.storage.full_scans import disable_nested_loops
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.packed_columns import make_packed_columns_select, unpack_column, unpack_microseconds
+from app.storage.query_planning import disable_nested_loops
 from app.storage.tables import hour_adjustments
+from app.storage.word_count_sql import WORDS_OF
 from app.storage.word_search import join_conditions_per_word, make_word_condition_values
-from app.storage.words import WORDS_OF
 
 Row = sa.Row[Any]
 # Task, item, screen, whether segments are separate, and the numbers of source and output words of each segment.

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from app.domain.errors import Conflict
 from app.storage import audit, distribution, organization_list, queue_schema, seals
 from app.storage.db import sqlalchemy_url, translate_database_errors
-from app.storage.numbering import (
+from app.storage.id_ranges import (
     find_misnumbered_tables,
     install_id_range_for_new_tables,
     set_id_range_of_schema_tables,

@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.domain.errors import NotFound
 from app.storage.db import Session, driver_connection
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 from app.storage.tables import plans
 
 Row = sa.Row[Any]

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 from app.storage.side_tables import Ids
 
 Address = tuple[str, int]

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from app.storage.attention import IS_CHECK
 from app.storage.campaigns import CampaignNotFound
-from app.storage.full_scans import execute_full_scan
-from app.storage.words import WORDS_OF
+from app.storage.query_planning import execute_full_scan
+from app.storage.word_count_sql import WORDS_OF
 
 Row = sa.Row[Any]
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 
 Row = sa.Row[Any]
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from app.domain.attention import KIND
 from app.storage.attention import IS_CHECK
 from app.storage.distribution import MIGRATION_SETTINGS
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
 
 Row = sa.Row[Any]

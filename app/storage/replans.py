@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy import text
 
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
-from app.storage.leases.one_person import LOCKED
+from app.storage.leases.person_clashes import LOCKED
+from app.storage.query_planning import execute_full_scan
 
 Row = sa.Row[Any]
 

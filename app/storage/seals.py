@@ -18,7 +18,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.distribution import COLLECTED_FIRST
-from app.storage.full_scans import disable_nested_loops
+from app.storage.query_planning import disable_nested_loops
 from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 Row = sa.Row[Any]

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from app.stats.quality.seeded_errors import SeededSegment
 from app.stats.ratings import RatingRole
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 
 Ids = npt.NDArray[np.int64]
 CHECKS = """

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from app.stats.ratings import RatingLabels
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
-from app.storage.words import WORDS_OF
+from app.storage.query_planning import execute_full_scan
+from app.storage.word_count_sql import WORDS_OF
 
 WORDS = f"""
 SELECT d.key, g.position, {WORDS_OF.format(text="g.source")} AS words

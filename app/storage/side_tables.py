@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import sqlalchemy as sa
 
-from app.stats.ratings import RatingLabels, RatingRole, Ratings
-from app.stats.side_tables import (
+from app.stats.rating_metadata import (
     EPOCH_UNKNOWN,
     DocumentTable,
     ErrorTable,
@@ -20,16 +19,17 @@ from app.stats.side_tables import (
     RatingEventTable,
     TaskTable,
 )
+from app.stats.ratings import RatingLabels, RatingRole, Ratings
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
 from app.storage.packed_columns import (
     load_packed_columns_in_blocks,
     make_packed_columns_select,
     unpack_column,
     unpack_microseconds,
 )
+from app.storage.query_planning import execute_full_scan
 from app.storage.ratings import NO_IDS, load_scored_judgment_id_range
-from app.storage.words import WORDS_OF
+from app.storage.word_count_sql import WORDS_OF
 
 Ids = npt.NDArray[np.int64]
 Row = sa.Row[Any]

@@ -16,7 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import NotFound
 from app.storage.db import Session
-from app.storage.full_scans import execute_full_scan
+from app.storage.query_planning import execute_full_scan
 from app.storage.tables import (
     documents,
     item_credits,

@@ -35,7 +35,7 @@ from app.web.single_sign_on.attempt import (
 )
 from app.web.single_sign_on.confirming import find_identity_provider
 from app.web.single_sign_on.errors import NoIdentityProvider, ProviderRefused, SignInNotBegun
-from app.web.strangers import SIGN_IN_ANSWER, mark_sender_authenticated, note_sign_in_attempt
+from app.web.unauthenticated_limits import SIGN_IN_ANSWER, mark_sender_authenticated, note_sign_in_attempt
 
 if TYPE_CHECKING:
     from app.web.single_sign_on.provider import IdentityProviderClient, ProviderConfirmation

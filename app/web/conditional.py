@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from fastapi import Request, Response
 
-from app.services.access.organization_marks import prefix_with_organization_mark
+from app.services.access.organization_prefixes import prefix_with_organization_mark
 
 VARY = "Accept, Authorization, Cookie"
 

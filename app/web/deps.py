@@ -11,7 +11,7 @@ from fastapi import Depends, Path, Request
 
 from app.domain.keys import KEY_PATTERN
 from app.services.access.provider_options import IdentityProviderOptions
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.tasks.judging import JudgingService
 from app.services.webhooks.addresses import ONLY_PUBLIC, AllowedWebhookAddresses
 from app.storage.db import Database, Session

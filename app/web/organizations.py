@@ -13,7 +13,7 @@ from typing import Annotated
 from fastapi import Depends, Path, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.services.access.organization_marks import parse_organization_number
+from app.services.access.organization_prefixes import parse_organization_number
 from app.storage.db import Database
 from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_nondefault_organizations
 from app.storage.organizations import (

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 
 from app.domain.errors import AppError, Place
 from app.domain.keys import is_key
-from app.services.access.organization_marks import MARK_PATTERN
+from app.services.access.organization_prefixes import MARK_PATTERN
 from app.web.request_log import request_id
 
 MEDIA_TYPE = "application/problem+json"

@@ -22,9 +22,9 @@ from app.simulation import (
     make_rater_model_template,
     parse_task,
 )
+from app.simulation.model_template import CampaignForSimulation
 from app.simulation.session import SendHeartbeat, SendPreference
 from app.simulation.task_view import SeenTask
-from app.simulation.template import CampaignForSimulation
 from app.storage.db import Database
 
 SYSTEMS = ("sysA", "sysB")

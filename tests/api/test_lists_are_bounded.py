@@ -17,7 +17,7 @@ from fastapi.routing import APIRoute
 from app.main import create_app
 from app.services.access import tokens
 from app.services.tasks import campaign_judgments
-from app.storage import embedded, flags, full_scans, invitations, judgment_filter, webhooks
+from app.storage import embedded, flags, invitations, judgment_filter, query_planning, webhooks
 from app.storage.db import Database, StatementTimedOut
 from app.web.deps import ServiceOptions
 from app.web.pagination import Page
@@ -139,7 +139,7 @@ def test_a_page_costs_the_same_however_much_there_is(
     for module in (flags, invitations, webhooks):
         monkeypatch.setattr(module, "LOOKED_AT", 20)
     walks = sa.text("SELECT a_page_that_is_planned_to_walk_a_whole_campaign()")  # which there is not, so it fails
-    monkeypatch.setattr(full_scans, "_BEFORE", walks)
+    monkeypatch.setattr(query_planning, "_BEFORE", walks)
 
     def ask(campaign: str) -> Callable[[], None]:
         def request() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.jobs import work as job_work
+from app.jobs import job_steps as job_work
 from app.reports.inputs.expected_time import AT_ONCE
 from app.services.jobs import jobs, rankings
 from tests.api.test_long_rankings import World, jobs_of, rename, shared, world

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from app.domain.recipe import NAMED
-from app.jobs import work as job_work
+from app.jobs import job_steps as job_work
 from app.main import create_app
 from app.reports.inputs import snapshot
 from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_resampling_seconds

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.domain.recipe import NAMED
-from app.jobs import work as job_work
+from app.jobs import job_steps as job_work
 from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_ranking_seconds
 from app.services.access import tokens
 from app.services.campaigns.campaigns import NewCampaign, create_campaign

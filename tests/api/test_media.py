@@ -16,9 +16,9 @@ import pytest
 from fastapi import FastAPI
 
 from app.domain.media_types import MediaLimits
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage.db import Database
-from app.storage.media.files import FolderMediaStore
+from app.storage.media.stores import FolderMediaStore
 from tests.api.live_campaign import tokens_of
 from tests.api.test_data_seals import purge
 from tests.media_files import VTT, ZIP_END, make_pdf, make_png, make_wav

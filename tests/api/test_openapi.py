@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
-from app.api.kit.choices import RecipeAndChoicesQuery
+from app.api.kit.recipe_choices import RecipeAndChoicesQuery
 from app.api.models.ranking import PairOut, RankedSystemOut, RankingOut
 from app.api.models.recipe import RecipeIn
 from app.domain.recipe import CHOICES, NAMED
@@ -25,7 +25,7 @@ from app.storage.db import Database
 from app.web.access import PublicAccess, RequiredRater, RequiredRole
 from app.web.deps import ServiceOptions
 from app.web.openapi.document import list_dependencies
-from app.web.queries import list_declared_parameters
+from app.web.query_parameters import list_declared_parameters
 from tests.described import in_full, parameters, resolved
 
 LARGEST = 680_000  # bytes

@@ -20,9 +20,9 @@ from sqlalchemy import text
 
 from app.services.access import tokens
 from app.services.jobs import rankings
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage.db import Database
-from app.storage.media.files import FolderMediaStore
+from app.storage.media.stores import FolderMediaStore
 from tests.api.conftest import MQM
 from tests.described import resolved
 from tests.media_files import make_pdf, make_png

@@ -21,11 +21,11 @@ from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
 from app.services.data.exports import export_campaign_files
 from app.services.media.library import store_media
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
 from app.storage.db import Database
-from app.storage.media.files import FolderMediaStore
+from app.storage.media.stores import FolderMediaStore
 from app.web.deps import ServiceOptions
 from tests.browser.pearmut_hands import SLIDERS, PearmutHands, page_address, pearmut_campaign
 from tests.formats.pearmut.program import PearmutProgram

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
-from app.ui.manager.table import ABOVE, PAGES, ManagerPageDefinition
+from app.ui.manager.page_table import ABOVE, PAGES, ManagerPageDefinition
 from app.ui.pages import TEMPLATES
 from tests.browser.desk import glance, heard_errors, sign_in
 from tests.browser.edges import widths_beyond

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from playwright.sync_api import expect
 
-from app.services.access import organization_marks
+from app.services.access import organization_prefixes
 from tests.browser.hands import type_number
 from tests.browser.test_every_protocol import PREFILL
 from tests.browser.test_nothing_is_lost import check_once, score
@@ -256,7 +256,7 @@ def test_an_invitation_of_a_platform_leads_to_a_task(campaign, served, page):
     page.goto(served.url + link[link.index("/?") :])
 
     page.wait_for_url("**/rate")
-    assert organization_marks.MARK not in page.url
+    assert organization_prefixes.MARK not in page.url
     expect(page.locator("#work > *").first).to_be_visible()
 
 

@@ -9,10 +9,10 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from app.cli.kit.long_reports import wait_for_report
-from app.cli.kit.raters_at_work import SimulatedRaterSettings
+from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
 from app.services.campaigns.campaigns import get_campaign
-from app.simulation.template import make_rater_model_template
+from app.simulation.model_template import make_rater_model_template
 from tests.browser.desk import sign_in
 from tests.browser.test_accessible import check
 from tests.browser.test_manager_way import QUALITIES, SYSTEMS, texts

@@ -16,9 +16,9 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from app.cli.kit.raters_at_work import SimulatedRaterSettings
+from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.services.access import tokens
-from app.storage import migrate, numbering, organization_schemas
+from app.storage import id_ranges, migrate, organization_schemas
 from app.storage.db import Database
 from app.storage.migrate import LockedMigrationConnection
 from app.storage.organizations import SPAN, organization_schema, use_organization
@@ -101,7 +101,7 @@ def test_what_a_migration_does_is_done_on_the_nodes_too(cluster: CitusCluster) -
         for statement in CHANGES:
             connection.execute(text(statement))
         connection.commit()
-        assert numbering.find_misnumbered_tables(connection, TWIN) == []
+        assert id_ranges.find_misnumbered_tables(connection, TWIN) == []
         connection.execute(text(CAMPAIGN))
         made = connection.execute(
             text("INSERT INTO novel (campaign_id) SELECT id FROM campaigns RETURNING id")

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.cli.kit.raters_at_work import SimulatedRaterSettings
+from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
 from app.client import remote
 from app.client.campaign_client import CampaignClient

@@ -96,7 +96,7 @@ def test_what_supervises_a_service_loads_neither_what_answers_nor_what_reads_a_d
 
 
 def test_a_worker_leaves_the_reports_to_the_processes_that_compute() -> None:
-    assert not {"app.jobs.work", "app.reports.registry"} & modules("worker")
+    assert not {"app.jobs.job_steps", "app.reports.registry"} & modules("worker")
 
 
 @pytest.mark.soak

@@ -12,7 +12,7 @@ from time import sleep
 
 import pytest
 
-from app.cli.serving import own_server
+from app.cli.serving import background_server
 
 ANSWERS = [503, 503, 200]
 
@@ -42,28 +42,28 @@ def process() -> Iterator[SpawnProcess]:
 def test_it_says_what_it_waits_for_until_the_server_is_ready(
     process: SpawnProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(own_server, "SAY_EVERY", 0.01)
-    monkeypatch.setattr(own_server, "READY_WITHIN", 0.0, raising=False)
+    monkeypatch.setattr(background_server, "SAY_EVERY", 0.01)
+    monkeypatch.setattr(background_server, "READY_WITHIN", 0.0, raising=False)
     with socket.create_server(("127.0.0.1", 0)) as free:
         nowhere = f"http://127.0.0.1:{free.getsockname()[1]}"
-        monkeypatch.setattr(own_server, "ANSWER_WITHIN", 0.2)
+        monkeypatch.setattr(background_server, "ANSWER_WITHIN", 0.2)
         ended = threading.Timer(0.7, process.kill)
         ended.start()
-        with pytest.raises(own_server.ServerNotStarted, match="ended with exit code -9"):
-            own_server._wait_until_ready(nowhere, process)
+        with pytest.raises(background_server.ServerNotStarted, match="ended with exit code -9"):
+            background_server._wait_until_ready(nowhere, process)
     assert "its process is still starting" in capsys.readouterr().err
 
 
 def test_it_goes_on_once_the_server_is_ready(
     process: SpawnProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(own_server, "SAY_EVERY", 0.0)
-    monkeypatch.setattr(own_server, "READY_WITHIN", 0.0, raising=False)
+    monkeypatch.setattr(background_server, "SAY_EVERY", 0.0)
+    monkeypatch.setattr(background_server, "READY_WITHIN", 0.0, raising=False)
     server = HTTPServer(("127.0.0.1", 0), Slow)
     server.left = list(ANSWERS)  # type: ignore[attr-defined]
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
-        own_server._wait_until_ready(f"http://127.0.0.1:{server.server_port}", process)
+        background_server._wait_until_ready(f"http://127.0.0.1:{server.server_port}", process)
     finally:
         server.shutdown()
         server.server_close()

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from app.design.checks import compute_plan_properties
 from app.design.compile import compile_plan
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
+from app.design.plan_properties import compute_plan_properties
 from app.design.replan import plan_remaining_tasks
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import World, ratings_of
 

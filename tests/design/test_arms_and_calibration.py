@@ -14,8 +14,8 @@ from app.design.arms import assign_arms_to_groups
 from app.design.calibration import sample_common_calibration_items
 from app.design.compile import hash_design_inputs
 from app.design.design import CalibrationRules
+from app.design.design_inputs import DocumentToPlan
 from app.design.plan import Plan
-from app.design.values import DocumentToPlan
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, rated, world
 

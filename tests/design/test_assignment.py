@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.design.allocation_input import AllocationInput, make_output_allocation_input
 from app.design.assignment import (
     assign_groups_evenly,
     assign_groups_in_simulated_studies,
@@ -25,7 +26,6 @@ from app.design.entropy import (
     normalized_entropy,
 )
 from app.design.even_out import even_out_loads
-from app.design.layout import AllocationInput, make_output_allocation_input
 from app.design.overlap import assign_overlap_groups
 from app.domain.errors import Invalid
 

@@ -11,9 +11,9 @@ from scipy.stats import chi2
 
 from app.design.control_positions import ControlPositions, count_controls_by_position
 from app.design.design import Grouping, Structure
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import MIXES
 from app.design.plan import Plan, Task
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from tests.design.worlds import compiled, world
 
 RATES = {"bad_reference": {"rate": 0.1}, "repeat": {"rate": 0.1, "min_distance": 6}, "reference": {"rate": 0.1}}

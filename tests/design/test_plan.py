@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.plan import Plan, hash_json
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Invalid
 from tests.design.worlds import compiled, group_loads, rated, ratings_of, world
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.plan import Plan
 from app.design.replan import Replan, plan_remaining_tasks
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from tests.design.worlds import World, compiled, world
 
 DESIGN = {"ratings_per_item": 2, "buckets": {"raters_per_bucket": 4}, "task": {"max_segments": 12}}

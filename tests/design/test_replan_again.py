@@ -8,9 +8,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.plan import Plan, Task
 from app.design.replan import Replan, plan_remaining_tasks
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.services.plans.replanning import merge_plans
 from tests.design.worlds import World, compiled, ratings_of, world
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from app.design.compile import compile_plan
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
 from app.design.plan import Plan, PlanItem, Task
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 
 World = tuple[TestSet, list[System], list[Rater]]
 

@@ -16,7 +16,7 @@ from app.domain.errors import Invalid, Place
 from app.jobs import dask_cluster
 from app.jobs.computing import ComputingFailed, Ending
 from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunk_function
-from app.jobs.work import MOST_HELD, QueueEntryComputer, can_compute_without_database
+from app.jobs.job_steps import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports import registry
 from app.reports.kit.request import ReportRequest, parse_report_options
 from app.reports.kit.store import assemble_report_from_chunks, look_up_report

@@ -16,7 +16,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.domain.recipe import NAMED
-from app.jobs import computing, queue, work
+from app.jobs import computing, job_steps, queue
 from app.jobs import worker as loop
 from app.reports import registry
 from app.reports.kit.report import ReportWork
@@ -102,16 +102,16 @@ def test_a_report_is_made_as_soon_as_its_data_are_read(bench: Bench, monkeypatch
     """A process holds the data of few jobs: to read those of all before the first is made is to read them twice."""
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
     read: list[int] = []
-    load = work.load_job_work
+    load = job_steps.load_job_work
 
     def look(database: Database, request: JobRequest) -> ReportWork[Any]:
         read.append(len(made()))
         return load(database, request)
 
-    monkeypatch.setattr(work, "load_job_work", look)
+    monkeypatch.setattr(job_steps, "load_job_work", look)
     asked = [
         rankings.find_or_queue_ranking(bench.spine.database, "thrice", recipe=replace(NAMED["google-mqm"], seed=seed))
-        for seed in range(work.MOST_HELD + 2)
+        for seed in range(job_steps.MOST_HELD + 2)
     ]
 
     def made() -> list[JobView]:

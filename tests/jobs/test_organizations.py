@@ -17,8 +17,8 @@ from sqlalchemy import text
 
 from app.cli import db as db_command
 from app.jobs import webhook_sender, worker
+from app.jobs.job_steps import QueueEntryComputer
 from app.jobs.queue import Worker
-from app.jobs.work import QueueEntryComputer
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
@@ -28,13 +28,13 @@ from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
 from app.services.media import uploads
 from app.services.media.library import store_media
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.media.sweep import CONTINUED, FORGOTTEN, SPARED, delete_unused_media
 from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
 from app.storage.media.backup import MediaMissingFromBackup
-from app.storage.media.files import FolderMediaStore, hash_file
+from app.storage.media.stores import FolderMediaStore, hash_file
 from app.storage.organizations import current_organization_number, organization_of_row_id, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
 from tests.media_files import make_wav

@@ -20,11 +20,11 @@ from app.client.remote import RemoteServer
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.provider_options import IdentityProviderOptions
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage.db import Database
-from app.storage.media.files import FolderMediaStore
+from app.storage.media.stores import FolderMediaStore
 from app.web.deps import ServiceOptions
-from app.web.protocol import LimitedHttpProtocol
+from app.web.http_protocol import LimitedHttpProtocol
 from tests.working import until as wait_until
 
 STARTS_WITHIN = 60.0  # seconds, on a busy machine

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
+from app.cli.kit.simulated_raters import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
 from app.client.campaign_client import CampaignClient
 from app.simulation import RaterModel, encode_rater_model, make_rater_model_template
 from app.storage.db import Database

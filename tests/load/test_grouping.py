@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import binomtest, kendalltau
 
 from app.design.compile import compile_plan
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.domain.recipe import NAMED
 from app.simulation import (
     CampaignForSimulation,

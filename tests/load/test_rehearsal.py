@@ -13,8 +13,8 @@ import pytest
 from scipy.stats import kendalltau
 
 from app.cli.kit.long_reports import wait_for_report
-from app.cli.kit.raters_at_work import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
-from app.cli.serving.own_server import serve_on_free_port
+from app.cli.kit.simulated_raters import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
+from app.cli.serving.background_server import serve_on_free_port
 from app.client.campaign_client import CampaignClient
 from app.services.access import tokens
 from app.simulation import RaterModel, make_rater_model_template

@@ -10,7 +10,7 @@ import httpx
 import psycopg
 import pytest
 
-from app.cli.kit.raters_at_work import SimulatedRaterSettings, run_simulated_raters
+from app.cli.kit.simulated_raters import SimulatedRaterSettings, run_simulated_raters
 from app.simulation import make_rater_model_template
 from app.storage import embedded
 from tests.load.server import Made, Served, serving, set_up

@@ -13,11 +13,11 @@ from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import PearmutPackageFiles
 from app.services.access import tokens
 from app.services.media.library import store_media
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.pearmut import assets
 from app.services.pearmut.loading import AddedCampaign
 from app.storage.db import Database
-from app.storage.media.files import FolderMediaStore
+from app.storage.media.stores import FolderMediaStore
 from app.web.deps import ServiceOptions
 from tests.media_files import make_wav
 from tests.pearmut.campaigns import Annotator, campaign

@@ -9,9 +9,9 @@ import pytest
 
 from app.design.compile import compile_plan
 from app.design.design import Structure
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
 from app.design.plan import Plan, PlanItem
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.protocols import get_protocol
 from app.protocols.base import JudgedTexts, parse_scoring_options
 from app.simulation import (

@@ -23,8 +23,8 @@ from app.simulation import (
 )
 from app.simulation.task_view import AddressOfMissingJudgment, SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
+from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import RatingEventTable
 
 SYSTEMS = ("A", "B", "C")
 GROUPS, IN_GROUP, DOCUMENTS, SEGMENTS, IN_TASK = 10, 4, 24, 5, 4

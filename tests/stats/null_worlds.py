@@ -9,8 +9,8 @@ import numpy as np
 from app.domain.recipe import NAMED, Recipe
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable
 
 LETTERS = "ABCDEF"
 

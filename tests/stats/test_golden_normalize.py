@@ -21,8 +21,8 @@ from app.stats.normalize import moments_per_rater, normalize_ratings
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
+from app.stats.testing.common_segments import all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.permutation import count_extreme_permuted_sums
-from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from app.services.media.library import get_media_metadata, store_media
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
 from app.storage.media import rows
 from app.storage.media.backup import MediaBackupResult, backup_media, restore_media
-from app.storage.media.files import FolderMediaStore, MediaBytesMissing, MediaStore, hash_file
 from app.storage.media.s3 import MediaStoreUnreachable, S3MediaStore
+from app.storage.media.stores import FolderMediaStore, MediaBytesMissing, MediaStore, hash_file
 from tests.collecting import collect
 from tests.media_files import make_png, make_wav
 

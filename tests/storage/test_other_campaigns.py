@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from app.storage import metrics, profiles, test_sets
+from app.storage import metrics, test_sets, weight_profiles
 from app.storage.db import Database, Session
 from tests.blocks import costs, filled
 
@@ -42,7 +42,9 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.mark.parametrize(
     "ask",
     [
-        pytest.param(lambda session, campaign, _: profiles.has_any_scored_judgment(session, campaign), id="any score"),
+        pytest.param(
+            lambda session, campaign, _: weight_profiles.has_any_scored_judgment(session, campaign), id="any score"
+        ),
         pytest.param(test_sets.has_system_items_or_outputs, id="system used"),
         pytest.param(lambda session, campaign, _: metrics.load_scorable_systems(session, campaign), id="metrics"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 
 from app.storage.leases import leases
-from app.storage.leases.one_person import HAS_ANOTHER
+from app.storage.leases.person_clashes import HAS_ANOTHER
 
 RATERS = 10_000
 MANY = f"""

@@ -13,8 +13,8 @@ from app.domain.recipe import ScoringChoice
 from app.reports.inputs import snapshot
 from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns.campaigns import get_campaign
+from app.stats.rating_metadata import EPOCH_UNKNOWN
 from app.stats.ratings import RatingRole, Ratings
-from app.stats.side_tables import EPOCH_UNKNOWN
 from app.storage import embedded, ratings, side_tables
 from app.storage.db import Session
 from app.storage.segment_words import load_source_word_counts

@@ -32,17 +32,17 @@ from app.storage import (
     embedded,
     errors_without_weight,
     exports,
-    full_scans,
     metrics,
-    planner_statistics,
     plans,
     post_edits,
-    profiles,
     progress,
     progress_counts,
+    query_planner_statistics,
+    query_planning,
     segment_words,
     side_tables,
     test_sets,
+    weight_profiles,
 )
 from app.storage.db import Session
 from app.storage.imports import staging
@@ -172,16 +172,16 @@ WALKS: dict[str, Work] = {
     "outputs that are shown": lambda s, c: back_translations.load_keys_of_outputs_in_tasks(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_source_and_output_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
-    "scores under another profile": lambda s, c: profiles.store_scores(
+    "scores under another profile": lambda s, c: weight_profiles.store_scores(
         s,
         c.new,
-        profiles.ensure_weight_profile(s, c.new, name="other", digest="other", weights={}),
+        weight_profiles.ensure_weight_profile(s, c.new, name="other", digest="other", weights={}),
         ((n, 1.0, 0) for n in c.judged),
     ),
     "errors without a weight": lambda s, c: errors_without_weight.load_errors_without_weight(
         s, c.new, np.zeros(1, dtype=np.int32), np.array(c.judged[:1]), FREITAG2021
     ),
-    "whether all is scored": lambda s, c: profiles.has_unscored_judgments(s, c.new, c.profile),
+    "whether all is scored": lambda s, c: weight_profiles.has_unscored_judgments(s, c.new, c.profile),
 }
 
 TRAPPED = (
@@ -218,7 +218,7 @@ SLOWEST = "exported judgments"  # two thirds of the time of all that are trapped
 def test_without_it_the_same_is_walked_over_and_over(
     spine: Spine, ids: Ids, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(full_scans, "disable_nested_loops", lambda _: nullcontext())
+    monkeypatch.setattr(query_planning, "disable_nested_loops", lambda _: nullcontext())
     with spine.database.transaction() as session, explained(session) as looked:
         WALKS[name](session, ids)
         session.rollback()
@@ -235,7 +235,7 @@ def test_the_slowest_would_be_planned_by_nested_loops(
 ) -> None:
     """Carried out, its trap takes ten seconds: the soak does."""
     if trapped:
-        monkeypatch.setattr(full_scans, "disable_nested_loops", lambda _: nullcontext())
+        monkeypatch.setattr(query_planning, "disable_nested_loops", lambda _: nullcontext())
     plans: list[str] = []
 
     def look(_: sa.Connection, cursor: Any, statement: str, parameters: Any, *__: object) -> None:
@@ -287,7 +287,7 @@ def test_a_large_clone_refreshes_the_statistics(
     how: dict[str, Any] = {"name": None, "series": None, "systems": True, "actor": "test"}
     counts = ", ".join(f"(SELECT count(*) FROM {name} WHERE campaign_id = {ids.new})" for name in COPIED)
     most = max(spine.ask(f"SELECT {counts}")[0])
-    monkeypatch.setattr(planner_statistics, "MANY", most + fewer)
+    monkeypatch.setattr(query_planner_statistics, "MANY", most + fewer)
     with spine.database.transaction() as session:
         cloning_service.clone_campaign(session, "new", key="another", **how)
         another = campaigns.load_campaign(session, "another").id
@@ -310,7 +310,7 @@ def test_a_large_plan_refreshes_the_statistics_so_that_raters_may_come_at_once(
             freeze(dry_run=False)
             n = session.execute(text(planned)).scalar_one()
             first.rollback()
-        monkeypatch.setattr(planner_statistics, "MANY", n + fewer)
+        monkeypatch.setattr(query_planner_statistics, "MANY", n + fewer)
         freeze(dry_run=False)
         known = is_known(session, "items", ids.twin)
         session.rollback()
@@ -320,15 +320,15 @@ def test_a_large_plan_refreshes_the_statistics_so_that_raters_may_come_at_once(
 
 def settings(session: Session) -> list[str]:
     """The settings that walking changes, as they are."""
-    return [str(session.execute(text(f"SHOW {name}")).scalar_one()) for name in full_scans.SETTINGS]
+    return [str(session.execute(text(f"SHOW {name}")).scalar_one()) for name in query_planning.SETTINGS]
 
 
 def test_what_comes_after_a_walk_is_planned_as_before(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
-        with full_scans.disable_nested_loops(session):
+        with query_planning.disable_nested_loops(session):
             assert settings(session) == ["off", "off"]
-            with full_scans.disable_nested_loops(session):
+            with query_planning.disable_nested_loops(session):
                 pass
             assert settings(session) == ["off", "off"], "one within another ends nothing"
         assert settings(session) == before
@@ -354,12 +354,12 @@ def test_a_walk_that_fails_leaves_nothing_behind(spine: Spine) -> None:
     with spine.database.transaction() as session:
         before = settings(session)
         with pytest.raises(sa.exc.DBAPIError), session.begin_nested():
-            full_scans.execute_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
+            query_planning.execute_full_scan(session, "SELECT 1 / :zero", {"zero": 0})
         assert settings(session) == before
 
 
 def test_a_walk_within_an_import_ends_nothing_of_the_imports_own(spine: Spine) -> None:
     with spine.database.transaction() as session:
         staging.create_staging_tables(session)
-        full_scans.execute_full_scan(session, "SELECT 1", {})
+        query_planning.execute_full_scan(session, "SELECT 1", {})
         assert settings(session) == ["off", "off"]

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from app.ui import messages
-from app.ui.manager import table
+from app.ui.manager import page_table
 from app.ui.manager.forms import select_filled_form_texts
 from app.ui.messages import PageMessages
 
@@ -26,7 +26,10 @@ def in_german(page):
     return messages.load_page_messages("de", page.template.removesuffix(".html")).translate(page.name)
 
 
-PATHS = {page.route_pattern.format(campaign="demo"): in_german(page) for page in (*table.ABOVE, *table.PAGES.values())}
+PATHS = {
+    page.route_pattern.format(campaign="demo"): in_german(page)
+    for page in (*page_table.ABOVE, *page_table.PAGES.values())
+}
 VOID = {"meta", "link", "img", "input", "br"}
 
 

@@ -12,16 +12,16 @@ from fastapi.routing import APIRoute
 
 from app import ui
 from app.reports import registry
-from app.ui.manager import table
-from app.ui.manager.table import ManagerPageDefinition
+from app.ui.manager import page_table
+from app.ui.manager.page_table import ManagerPageDefinition
 from app.ui.pages import TEMPLATES
 
-ALL = (*table.ABOVE, *table.PAGES.values())
+ALL = (*page_table.ABOVE, *page_table.PAGES.values())
 ROUTES = [route for route in ui.router.routes if isinstance(route, APIRoute)]
 LINK = re.compile(r'<a class="below" href="([^"]+)"(?: aria-current="page")?>([^<]+)</a>')
 ENTRY = re.compile(r'<a class="entry" href="([^"]+)"[^>]*><svg.*?</svg>([^<]+)</a>')
 NOT_YET = ("Replan",)  # the judged demo has no plan
-ALONE = [pages[0] for _, pages in table.GROUPS if len(pages) == 1]
+ALONE = [pages[0] for _, pages in page_table.GROUPS if len(pages) == 1]
 
 
 def line_of(page: ManagerPageDefinition) -> str:
@@ -50,8 +50,11 @@ def test_each_page_has_one_route_and_a_template() -> None:
 
 
 def test_no_page_of_managers_is_missing_in_the_table() -> None:
-    below = {f"{table.PAGES[name].route_pattern}/{{kind}}" for name in ("Reports", "Comparisons")}
-    below |= {f"{table.PAGES['Raters'].route_pattern}/{{rater}}", f"{table.PAGES['Jobs'].route_pattern}/{{job}}"}
+    below = {f"{page_table.PAGES[name].route_pattern}/{{kind}}" for name in ("Reports", "Comparisons")}
+    below |= {
+        f"{page_table.PAGES['Raters'].route_pattern}/{{rater}}",
+        f"{page_table.PAGES['Jobs'].route_pattern}/{{job}}",
+    }
     files = {"/campaigns/{campaign}/stability-report.{shape}"}
     others = {
         route.path for route in ROUTES if not route.path.startswith(("/rate", "/assets", "/archive", "/oidc"))
@@ -62,8 +65,8 @@ def test_no_page_of_managers_is_missing_in_the_table() -> None:
 def test_a_page_has_one_name_in_address_menu_and_title(sign_in: Any, demo: str) -> None:
     browser = sign_in("admin")
     menu = menu_of(browser.get(f"/campaigns/{demo}/overview").text)
-    assert [name for _, name in ENTRY.findall(menu)] == [section for section, _ in table.GROUPS]
-    shown = [page for page in table.PAGES.values() if page not in ALONE and page.name not in NOT_YET]
+    assert [name for _, name in ENTRY.findall(menu)] == [section for section, _ in page_table.GROUPS]
+    shown = [page for page in page_table.PAGES.values() if page not in ALONE and page.name not in NOT_YET]
     assert dict(LINK.findall(menu)) == {page.route_pattern.format(campaign=demo): page.name for page in shown}
     for page in ALL:
         text = browser.get(page.route_pattern.format(campaign=demo)).text
@@ -82,7 +85,7 @@ def test_the_menu_leads_to_pages_that_open(role: str, sign_in: Any, demo: str) -
     start = f"/campaigns/{demo}"
     menu = menu_of(browser.get(f"{start}/overview").text)
     offered = {address for address, _ in (*LINK.findall(menu), *ENTRY.findall(menu))}
-    for page in table.PAGES.values():
+    for page in page_table.PAGES.values():
         opened = browser.get(start + page.path).status_code
         allowed = role == "manager" and page.name in NOT_YET
         assert (page.name, opened) == (page.name, 200 if start + page.path in offered or allowed else 403)

@@ -11,7 +11,7 @@ from sqlalchemy import text
 
 from app.demo import PLANTED_ORDER
 from app.reports.registry import ALL as REPORTS
-from app.services.campaigns import locks, recipes
+from app.services.campaigns import analysis_locks, recipes
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.jobs import rankings
 from app.ui import assets
@@ -193,8 +193,8 @@ def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
 def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, demo, database):
     with database.transaction() as session:
         recipes.put_named_recipe(session, demo, "by-segment", {"name": "google-mqm", "alpha": 0.01}, actor="test")
-        locks.set_or_amend_analysis_lock(
-            session, demo, locks.AnalysisLockRequest(recipe="by-segment", reason="late"), actor="test"
+        analysis_locks.set_or_amend_analysis_lock(
+            session, demo, analysis_locks.AnalysisLockRequest(recipe="by-segment", reason="late"), actor="test"
         )
     offered = sign_in().get(f"/campaigns/{demo}").text
     assert offered.index("<option>by-segment</option>") < offered.index("<option>google-mqm</option>")

@@ -12,7 +12,7 @@ from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.campaigns.setup import CampaignSetupFacts, get_setup_facts
 from app.storage.db import Database
-from app.ui.manager import table
+from app.ui.manager import page_table
 from app.ui.manager.pages import WAY
 from app.ui.manager.setup_steps import find_next_step, list_setup_steps
 from app.ui.messages import load_page_messages
@@ -83,7 +83,7 @@ def test_imported_judgments_need_no_raters_and_no_plan(campaign: CampaignInfo) -
 
 
 def test_every_step_leads_to_a_page_and_only_a_planned_campaign_is_opened(campaign: CampaignInfo) -> None:
-    ends = {page.path for page in table.PAGES.values()}
+    ends = {page.path for page in page_table.PAGES.values()}
     for facts in (NOTHING, TEXTS, RATERS, PLANNED, JUDGED, DONE):
         for state in ("draft", "planned", "open", "paused", "closed"):
             steps = list_setup_steps(facts, replace(campaign, state=state), ENGLISH)
@@ -126,7 +126,7 @@ def test_pages_of_a_draft_say_what_comes_next_and_what_cannot_be_used_yet(sign_i
     aside = shown.partition('<aside id="next-step"')[2].partition("</aside>")[0]
     assert f'href="/campaigns/{campaign.key}/texts"' in aside
     menu = shown.partition('<details class="sidebar"')[2].partition("</nav>")[0]
-    for page in table.PAGES.values():
+    for page in page_table.PAGES.values():
         assert (f'<span class="not-yet">{page.name}</span>' in menu) == (page.needs is not None), page.name
     assert menu.count("after the first judgments") == 3  # in each of the sections that have such pages
 

@@ -16,7 +16,7 @@ from app.main import create_app
 from app.storage import embedded
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from app.web.protocol import LimitedHttpProtocol
+from app.web.http_protocol import LimitedHttpProtocol
 from tests.patience import patient
 from tests.spine import fresh
 from tests.working import until as wait_until

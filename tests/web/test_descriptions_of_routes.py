@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fastapi.routing import APIRoute
 
-from app.web import queries
+from app.web import query_parameters
 
 THREADS = 4
 
@@ -31,9 +31,9 @@ def test_threads_that_meet_routes_for_the_first_time_describe_them_one_after_ano
 
     def ask(route: APIRoute) -> object:
         ready.wait()
-        return queries.list_declared_parameters(route, "GET")
+        return query_parameters.list_declared_parameters(route, "GET")
 
-    monkeypatch.setattr(queries, "get_openapi", describe)
+    monkeypatch.setattr(query_parameters, "get_openapi", describe)
     routes = [APIRoute(f"/{n}", lambda: None) for n in range(THREADS)]
     with ThreadPoolExecutor(THREADS) as pool:
         assert list(pool.map(ask, routes)) == [{}] * THREADS

@@ -28,7 +28,7 @@ from app.storage.db import Database
 from app.web import admission
 from app.web.access import Public
 from app.web.deps import ServiceOptions
-from app.web.protocol import LimitedHttpProtocol
+from app.web.http_protocol import LimitedHttpProtocol
 from tests.patience import soon
 from tests.web.conftest import one_database
 from tests.working import LIMIT, until

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from app.web import strangers
+from app.web import unauthenticated_limits
 from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, find_client_address
 
 Address = tuple[str, int]
@@ -82,4 +82,4 @@ def test_a_request_shows_its_token_and_its_session_cookies_and_no_others() -> No
         (b"cookie", b"staff=three"),
     ]
     expected = [hashlib.sha256(secret).digest() for secret in (b"plb_1", b"one", b"two", b"three")]
-    assert list(strangers.hash_credentials({"headers": headers})) == expected
+    assert list(unauthenticated_limits.hash_credentials({"headers": headers})) == expected

@@ -22,7 +22,7 @@ from app.domain.recipe import ExclusionTarget
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.tokens import THE_OPERATOR
-from app.services.campaigns import campaigns, exclusions, locks
+from app.services.campaigns import analysis_locks, campaigns, exclusions
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import bundle as bundles
 from app.services.jobs import jobs, rankings
@@ -51,10 +51,10 @@ def fill(database: Database) -> None:
     with database.transaction() as session:
         for wanted, why in ((ExclusionTarget("rater", "r0"), "=asleep"), (ExclusionTarget("system", "B"), "late")):
             exclusions.create_exclusion(session, "demo", wanted, reason=why, actor="test")
-        locks.set_or_amend_analysis_lock(
+        analysis_locks.set_or_amend_analysis_lock(
             session,
             "demo",
-            locks.AnalysisLockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"),
+            analysis_locks.AnalysisLockRequest(recipe="google-mqm", hypotheses=["A is best"], reason="late"),
             actor="t",
         )
         exclusions.lift_exclusion(session, "demo", 3, reason="it was there", actor="test")

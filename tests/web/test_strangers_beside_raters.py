@@ -21,7 +21,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp
 
-from app.cli.serving.own_server import serve_on_free_port
+from app.cli.serving.background_server import serve_on_free_port
 from app.storage.db import Database
 from app.web.admission import AdmissionSlot
 from app.web.rate_limits import UnauthenticatedLimits

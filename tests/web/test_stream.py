@@ -20,8 +20,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from app.services.access import tokens
 from app.storage.db import Database
 from app.web import live as live_module
+from app.web.http_protocol import LimitedHttpProtocol
 from app.web.live import LiveStreams
-from app.web.protocol import LimitedHttpProtocol
 from tests.collecting import Collecting, collect
 from tests.patience import as_served, soon
 from tests.web.conftest import Serving

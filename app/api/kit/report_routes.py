@@ -11,8 +11,8 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from app.api.kit.choices import AsOfQuery
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.recipe_choices import AsOfQuery
 from app.api.models.times import parse_data_version_or_time
 from app.reports.kit import store
 from app.reports.kit.render import representations
@@ -27,8 +27,8 @@ from app.web.access import Manager, Viewer, require_visible_campaigns
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.naming import check_may_specify_raters
 from app.web.negotiation import choose_media_type
+from app.web.rater_naming_rights import check_may_specify_raters
 
 AnyKind = Report[Any, Any]
 Handler = Callable[..., Awaitable[Response]]

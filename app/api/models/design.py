@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from app.design.checks import LoadSpread, UnmetRecommendation
 from app.design.design import (
     Arm,
     CalibrationRules,
@@ -23,9 +22,10 @@ from app.design.design import (
     Structure,
     TaskRules,
 )
+from app.design.design_inputs import Unit
 from app.design.even_out import LoadRebalancing
 from app.design.plan import Bucket, UnmetRequest
-from app.design.values import Unit
+from app.design.plan_properties import LoadSpread, UnmetRecommendation
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from pydantic import Field, StringConstraints
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.protocols.base import is_empty_field
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
 from app.web.pagination import Number
+from app.web.responses import ResponseModel
 
 MOST_SECONDS = 10_000_000
 LARGEST_ID = 2**63 - 1

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api.models.ingest import IngestReportOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
+from app.web.responses import ResponseModel
 
 
 def _in_order(counts: dict[str, JsonValue]) -> dict[str, JsonValue]:

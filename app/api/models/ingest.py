@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from app.web.answers import ResponseModel
+from app.web.responses import ResponseModel
 
 
 class SystemOutputCountOut(ResponseModel):

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from app.domain.media_types import MediaKind
-from app.web.answers import ResponseModel
+from app.web.responses import ResponseModel
 
 
 class MediaOut(ResponseModel):

@@ -20,8 +20,8 @@ from app.services.people.rater_tables import (
     parse_rater_table,
 )
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
-from app.web.answers import ResponseModel
 from app.web.bodies import BodyModel
+from app.web.responses import ResponseModel
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*$", max_length=35)]

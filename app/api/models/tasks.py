@@ -12,7 +12,7 @@ from app.domain.markup import parse_markup_if_present
 from app.services.tasks.judging import JudgmentReceipt
 from app.services.tasks.leases import LeaseResult
 from app.services.tasks.tasks import ItemView, OwnAnswer, ScreenView, SegmentView, TaskView
-from app.web.answers import ResponseModel
+from app.web.responses import ResponseModel
 
 LARGEST = 2**31 - 1
 TaskId = Annotated[

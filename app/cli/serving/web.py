@@ -43,7 +43,7 @@ def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
     """Configure the server. factory: makes the application. more: further settings for uvicorn."""
     import uvicorn
 
-    from app.web.protocol import LimitedHttpProtocol
+    from app.web.http_protocol import LimitedHttpProtocol
 
     _allow_files()
     proxies = Settings.load().trusted_proxies
@@ -65,7 +65,7 @@ def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
 
 def _allow_files() -> None:
     """Allow as many connections as the system permits, up to our own limit."""
-    from app.web.protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_open_files
+    from app.web.http_protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_open_files
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)

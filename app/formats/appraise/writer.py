@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 
 from app.formats.appraise.batches import OURS
-from app.formats.appraise.without_tasks import list_outputs_by_document
+from app.formats.appraise.documents_as_tasks import list_outputs_by_document
 from app.formats.base import CampaignContents, JudgmentRow, OutputRow, RaterRow, SegmentRow, ShownOutputRow
 from app.formats.esa import writer as _esa_write
 from app.formats.esa.names import EsaNamesByKey

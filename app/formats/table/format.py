@@ -18,7 +18,7 @@ from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import MAPS
 from app.formats.kit.reading import read_lines
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
-from app.formats.mqm_tsv.mapped_errors import read_error_table, read_error_table_by_campaign
+from app.formats.mqm_tsv.error_table import read_error_table, read_error_table_by_campaign
 from app.formats.table.texts import read_texts
 from app.formats.xlsx.table import convert_workbooks_to_delimited_text
 

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from app import protocols
-from app.domain.cells import escape_formula, is_formula
+from app.domain.spreadsheet_cells import escape_formula, is_formula
 from app.formats.base import (
     BY_METRICS,
     CampaignContents,

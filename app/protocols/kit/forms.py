@@ -25,7 +25,7 @@ from app.protocols.base import (
     SpansWidget,
     Widget,
 )
-from app.protocols.kit.screens import FIELD, PreferencePayload
+from app.protocols.kit.screen_preferences import FIELD, PreferencePayload
 from app.protocols.kit.visible_texts import find_text_kinds_of_basis, list_visible_text_labels
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.agreement.between_repeated import SystemVariationOverCampaigns, make_score_variation_table
+from app.reports.agreement.between_campaign_variation import SystemVariationOverCampaigns, make_score_variation_table
 from app.reports.agreement.tables import NONE, PLACES, label_statistic
 from app.reports.agreement.view import AgreementStatistic
 from app.reports.kit import captions

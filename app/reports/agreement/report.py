@@ -12,7 +12,7 @@ from pydantic import Field, StringConstraints
 
 from app.reports.agreement import work
 from app.reports.agreement.charts import plot_coefficients_by_level, plot_rater_pair_heat_map
-from app.reports.agreement.plan import (
+from app.reports.agreement.coefficients import (
     CoefficientSettings,
     LevelAgreementInput,
     categorize_units,
@@ -31,7 +31,7 @@ from app.reports.inputs.raw_ratings import (
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork
-from app.stats.agreement.distributions import select_raters_of_every_unit
+from app.stats.agreement.score_distributions import select_raters_of_every_unit
 from app.stats.agreement.units import (
     LEVELS,
     Level,
@@ -41,8 +41,8 @@ from app.stats.agreement.units import (
     make_document_units_from_segments,
     make_segment_units,
 )
+from app.stats.rating_metadata import ErrorTable
 from app.stats.ratings import ScoreScale
-from app.stats.side_tables import ErrorTable
 from app.storage.db import Session
 
 FINE = 50

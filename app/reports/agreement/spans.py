@@ -6,8 +6,8 @@ import numpy as np
 
 from app.reports.inputs.raw_ratings import GRAVE, RawRatings
 from app.stats.agreement.spans import MAJOR, MINOR, MarkedJudgments
+from app.stats.rating_metadata import ErrorTable
 from app.stats.ratings import RatingLevel
-from app.stats.side_tables import ErrorTable
 
 SIDES = 2
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from app.domain.errors import Invalid, Place
-from app.reports.agreement.plan import (
+from app.reports.agreement.coefficients import (
     MOST_LEFT_OUT,
     WITH_WORDS,
     AgreementCoefficientEstimator,

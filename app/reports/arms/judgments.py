@@ -11,14 +11,14 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import RatingsWithTimes, load_ratings_with_times
 from app.stats.arms.pace import JudgmentPaces
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
+from app.stats.rating_metadata import DocumentTable, RatingEventTable
 from app.stats.ratings import Bools, Codes, RatingLevel, Ratings
-from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage import texts
 from app.storage.arms import TaskArm, hash_unfinished_task_keys, load_raters_with_unfinished_tasks, load_task_arms
 from app.storage.db import Session

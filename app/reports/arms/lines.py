@@ -23,8 +23,8 @@ from app.stats.arms.times import (
 )
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
+from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import RatingLevel
-from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import (
     count_changed_scores,
     format_duration,

@@ -12,7 +12,7 @@ from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.kit import captions
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Table
-from app.stats.arms.model import EffectOnLogSeconds, JudgmentTimeModel, JudgmentTimes, fit_time_model
+from app.stats.arms.time_model import EffectOnLogSeconds, JudgmentTimeModel, JudgmentTimes, fit_time_model
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import RatingLevel
 

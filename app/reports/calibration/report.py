@@ -33,7 +33,7 @@ from app.reports.inputs.raw_ratings import NOTHING, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.aggregate import round_scores
-from app.stats.agreement.distributions import select_raters_of_every_unit
+from app.stats.agreement.score_distributions import select_raters_of_every_unit
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.raters import (
     RaterOffset,

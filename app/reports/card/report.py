@@ -21,8 +21,8 @@ from app.reports.card.view import (
     make_csv_rows,
     make_tables,
 )
-from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats import data_card as stats
 from app.stats.ratings import Codes, RatingRole, Ratings

@@ -17,7 +17,7 @@ from app.reports.components.view import (
     VarianceComponentLine,
 )
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix, round_scores
-from app.stats.components import degrees
+from app.stats.components import degrees_of_freedom
 from app.stats.components.bootstrap import variance_component_interval
 from app.stats.components.fit import RandomEffects, VarianceComponentsFit
 from app.stats.components.generalizability import (
@@ -87,7 +87,7 @@ def list_system_contrasts(fitted: VarianceComponentsFit, sign: int) -> list[Syst
     differences = np.array([sign * d for *_, d, _ in contrasts])
     error = np.array([e for *_, e in contrasts])
     t = np.divide(np.abs(differences), error, out=np.full(differences.shape, np.inf), where=error > 0)
-    of = degrees.satterthwaite_degrees(fitted)
+    of = degrees_of_freedom.satterthwaite_degrees(fitted)
     own = np.array([of[i, j] for i, j, *_ in contrasts])
     p = 2 * scipy.special.stdtr(own, -t)
     reach = error * scipy.special.stdtrit(own, 0.975)

@@ -12,15 +12,15 @@ from pydantic import Field
 from app.reports.components import lines
 from app.reports.components.charts import PICTURES, plot_variance_components
 from app.reports.components.view import VarianceComponentsView, make_caption, make_csv_rows, make_tables
-from app.reports.inputs.model_ratings import (
+from app.reports.inputs.recipe_input import RecipeAndSeedOptions
+from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.variance_model_input import (
     MOST_DRAWS,
     Draw,
     RatingsWithVarianceModel,
     load_ratings_with_variance_model,
     parse_component_draw_chunks,
 )
-from app.reports.inputs.recipe_input import RecipeAndSeedOptions
-from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork
 from app.stats.aggregate import round_scores

@@ -21,10 +21,13 @@ from app.reports.composition.view import (
     plot_system_pairs_by_shared_tasks,
     pseudonymize_raters_and_tasks,
 )
-from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import load_ratings_with_times
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.stats.composition import (
+from app.stats.plain_values import number_or_none
+from app.stats.quality.pairing import mask_first_rows_of_judgments
+from app.stats.ratings import Bools, Codes, Ratings
+from app.stats.work_composition import (
     PARTS,
     JudgmentCountsByRaterOrTask,
     Table,
@@ -33,9 +36,6 @@ from app.stats.composition import (
     count_system_co_occurrence,
     count_system_pairs_rarely_together,
 )
-from app.stats.plain_values import number_or_none
-from app.stats.quality.pairing import mask_first_rows_of_judgments
-from app.stats.ratings import Bools, Codes, Ratings
 from app.storage.db import Session
 from app.storage.texts import load_system_descriptions
 

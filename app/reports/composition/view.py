@@ -9,12 +9,12 @@ from pydantic import Field
 
 from app.reports.agreement.view import make_pseudonymizer
 from app.reports.kit import captions
-from app.reports.kit.charts.heat import HeatMap, plot_heat_map
-from app.reports.kit.charts.heat import HeatMapCell as Shade
+from app.reports.kit.charts.heat_map import HeatMap, plot_heat_map
+from app.reports.kit.charts.heat_map import HeatMapCell as Shade
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.stats.composition import PARTS
+from app.stats.work_composition import PARTS
 
 PLACES = 2
 Owner = Literal["task", "rater"]

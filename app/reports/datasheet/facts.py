@@ -19,7 +19,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeSummary
-from app.stats.side_tables import RaterTable
+from app.stats.rating_metadata import RaterTable
 from app.storage import guidelines, plans, qualification
 from app.storage.db import Session
 

@@ -25,8 +25,8 @@ from app.reports.datasheet.view import (
     make_tables,
     plot_completeness,
 )
-from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import load_ratings_with_times
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.data_card import select_test_set_ratings

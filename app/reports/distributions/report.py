@@ -23,7 +23,7 @@ from app.reports.inputs.raw_ratings import NOTHING, RawRatings, RawRatingsOption
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.stats.agreement import distributions as spread
+from app.stats.agreement import score_distributions as spread
 from app.stats.agreement.units import ValuesByUnit, make_document_units, make_segment_units
 from app.stats.ratings import Floats
 from app.storage.db import Session

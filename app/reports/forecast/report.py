@@ -21,14 +21,14 @@ from app.reports.forecast.view import (
     make_csv_rows,
     make_tables,
 )
-from app.reports.inputs.model_ratings import RatingsWithVarianceModel, load_ratings_with_variance_model
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.variance_model_input import RatingsWithVarianceModel, load_ratings_with_variance_model
 from app.reports.kit import captions
 from app.reports.kit.charts.variance import plot_replication_bars
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
-from app.reports.power.work import PowerPlanner
+from app.reports.power.planner import PowerPlanner
 from app.stats.aggregate import ScoreMatrix, average_ratings_per_segment, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import (
@@ -40,7 +40,7 @@ from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed
 from app.stats.gate.gate import system_difference_by_document
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.studies import WORLDS, Pool, RankingStabilityForecast, forecast_ranking_stability
+from app.stats.planning.simulated_studies import WORLDS, Pool, RankingStabilityForecast, forecast_ranking_stability
 from app.stats.ranking import caveats
 from app.stats.ranking.design_checks import find_system_pairs_linked_by_raters, is_unpaired
 from app.stats.ratings import Bools, Floats

@@ -53,7 +53,7 @@ from app.stats.replication_forecast import ReplicationChances
 from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
 from app.stats.selection import select_rows_by_recipe
 from app.stats.stability.curves import StabilityPoint
-from app.stats.testing.significance import reduce_pairs_to_common_segments
+from app.stats.testing.common_segments import reduce_pairs_to_common_segments
 from app.storage.db import Session
 
 SystemKey = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from app.domain.languages import has_word_spaces
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.stats.side_tables import EPOCH_UNKNOWN, RatingEventTable
+from app.stats.rating_metadata import EPOCH_UNKNOWN, RatingEventTable
 from app.stats.timing.active_time import TimeSpentTable, compute_time_spent
 from app.storage import hours
 from app.storage.db import Session

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import COLUMNS, Bools, Codes, RatingLabels, Ratings, ScoreScale
-from app.stats.side_tables import DocumentTable
 from app.storage import texts
 
 

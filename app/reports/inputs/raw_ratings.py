@@ -16,11 +16,11 @@ from app.protocols.base import SpansWidget
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
-from app.stats.agreement.distributions import select_raters_of_every_unit
+from app.stats.agreement.score_distributions import select_raters_of_every_unit
 from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import mask_first_rows_of_judgments
+from app.stats.rating_metadata import DocumentTable, ErrorTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import DocumentTable, ErrorTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
 

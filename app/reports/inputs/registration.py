@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.domain.recipe import ExclusionTarget, Recipe, parse_recipe_json
 from app.stats.ranking.result import Ranking
 from app.stats.selection import DroppedRowCount
-from app.storage import exclusions, locks
+from app.storage import analysis_locks, exclusions
 from app.storage.db import Session
 
 
@@ -55,7 +55,7 @@ def load_exclusions_and_lock(session: Session, campaign_id: int, version: int) -
         StandingExclusion(row.n, ExclusionTarget(row.what, row.key), row.withdrawal)
         for row in exclusions.load_standing_exclusions(session, campaign_id, version)
     )
-    chain = locks.load_analysis_lock_chain(session, campaign_id, version)
+    chain = analysis_locks.load_analysis_lock_chain(session, campaign_id, version)
     if not chain:
         return ExclusionsAndLock(tuple(stood), None)
     first, last = chain[0], chain[-1]

@@ -12,7 +12,7 @@ from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOp
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats import scoring
-from app.storage import judgments, profiles, ratings
+from app.storage import judgments, ratings, weight_profiles
 from app.storage.db import Session
 
 GIVEN = "score"
@@ -56,10 +56,12 @@ def find_or_create_score_profile_id(session: Session, campaign_id: int, definiti
     """Return the profile under which the scores of this definition are stored; create it if it is missing."""
     if not definition.measure.uses_profile:
         name = GIVEN if definition.own else f"{GIVEN}:{definition.measure.name}"
-        return profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
+        return weight_profiles.ensure_weight_profile(session, campaign_id, name=name, digest=name, weights={})
     table = definition.options.profile
     weights = {**table.weights, **{f"*{text}*": value for text, value in table.containing}}
-    return profiles.ensure_weight_profile(session, campaign_id, name=table.name, digest=table.digest, weights=weights)
+    return weight_profiles.ensure_weight_profile(
+        session, campaign_id, name=table.name, digest=table.digest, weights=weights
+    )
 
 
 def hash_campaign_score_profile(campaign: CampaignInfo) -> str:
@@ -98,8 +100,10 @@ def score_unscored_judgments(session: Session, campaign_id: int, definition: Sco
     The campaign's own profile needs no check, because a judgment is never stored without its score.
     """
     profile = find_or_create_score_profile_id(session, campaign_id, definition)
-    if not definition.own and profiles.has_unscored_judgments(session, campaign_id, profile):
-        profiles.store_scores(session, campaign_id, profile, list(_derive_scores(session, campaign_id, definition)))
+    if not definition.own and weight_profiles.has_unscored_judgments(session, campaign_id, profile):
+        weight_profiles.store_scores(
+            session, campaign_id, profile, list(_derive_scores(session, campaign_id, definition))
+        )
     return profile
 
 

@@ -9,9 +9,9 @@ from app.domain.errors import Invalid, Place
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_input import RecipeInput
 from app.stats.normalize import Method, moments_per_rater, normalize_ratings
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRowCount, drop_excluded_ratings, mask_excluded_rows, select_rows_by_recipe
-from app.stats.side_tables import DocumentTable
 from app.storage import metrics as stored
 from app.storage import side_tables, texts
 from app.storage.db import Session

@@ -8,8 +8,8 @@ from itertools import combinations
 import numpy as np
 from pydantic import TypeAdapter
 
+from app.reports.metrics.evaluator import MetricEvaluator, MetricScores, pair_with_human_scores
 from app.reports.metrics.view import MetricPairLine
-from app.reports.metrics.work import MetricEvaluator, MetricScores, pair_with_human_scores
 from app.stats.metrics.metric_comparison import MEASURES, CommonSegmentScores, compare_two_metrics
 from app.stats.plain_values import number_or_none
 from app.stats.testing.adjust import holm

@@ -13,14 +13,7 @@ from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, Recip
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.metrics.charts import plot_metric_accuracies_under_changes
-from app.reports.metrics.metric_pairs import (
-    MOST_METRICS,
-    adjust_metric_pair_p_values,
-    compare_metric_pair,
-    list_metric_pairs,
-)
-from app.reports.metrics.view import MetricsView, make_caption, make_csv_rows, make_tables
-from app.reports.metrics.work import (
+from app.reports.metrics.evaluator import (
     LINES,
     MetricEvaluator,
     MetricScores,
@@ -28,6 +21,13 @@ from app.reports.metrics.work import (
     load_scores_of_all_metrics,
     summarize_metric_robustness,
 )
+from app.reports.metrics.metric_pairs import (
+    MOST_METRICS,
+    adjust_metric_pair_p_values,
+    compare_metric_pair,
+    list_metric_pairs,
+)
+from app.reports.metrics.view import MetricsView, make_caption, make_csv_rows, make_tables
 from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
 from app.stats.metrics.metric_comparison import SWAPS
 from app.stats.metrics.pairs import PERMUTATIONS

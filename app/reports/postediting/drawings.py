@@ -17,7 +17,14 @@ from app.reports.kit.charts.declaration import (
     RowChartMark,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
+from app.reports.kit.charts.drawing_surface import (
+    CHARACTER,
+    HEAD,
+    LINE,
+    MARGIN,
+    DrawingSurface,
+    wrap_notes_as_sentences,
+)
 
 ROW, BARS, NUMBERS = 22.0, 360.0, 60.0
 NARROWEST = 560.0

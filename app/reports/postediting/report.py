@@ -36,8 +36,8 @@ from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferenceCount, compute_closest_shares_by_lab, count_closest_references
 from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
-from app.stats.postediting.curve import TERByReferenceCountCurve, compute_ter_by_reference_count
 from app.stats.postediting.operations import chrf, chrf_signature
+from app.stats.postediting.ter_by_reference_count import TERByReferenceCountCurve, compute_ter_by_reference_count
 from app.storage.db import Session
 
 NO_EXTERNAL = "no segment has an external reference: TER external is missing; import references to get it"

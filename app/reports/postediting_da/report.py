@@ -37,10 +37,10 @@ from app.reports.postediting_da.view import (
     make_tables,
 )
 from app.stats.plain_values import number_or_none
-from app.stats.postediting import relation
+from app.stats.postediting import score_relation
 from app.stats.postediting.compare import OutputReferenceEditMatrix
 from app.stats.postediting.operations import Tokenization
-from app.stats.postediting.relation import Rule
+from app.stats.postediting.score_relation import Rule
 from app.storage import post_edits
 from app.storage.db import Session
 
@@ -177,8 +177,8 @@ def _mean_correlations(campaign: str, lines: Sequence[ScoreEditRateCorrelations]
                 campaign=campaign,
                 measure=measure,
                 n_systems=int(np.isfinite(r).sum()),
-                fisher=number_or_none(relation.fisher_mean_correlation(r)),
-                weighted=number_or_none(relation.fisher_mean_correlation(r, n)),
+                fisher=number_or_none(score_relation.fisher_mean_correlation(r)),
+                weighted=number_or_none(score_relation.fisher_mean_correlation(r, n)),
             )
         )
     return means
@@ -200,7 +200,7 @@ def _bias(others: Sequence[work.CampaignScoresByOutput], means: Sequence[MeanCor
     if source is None or reference is None:
         return None
     r = {(one.campaign, one.measure): np.nan if one.fisher is None else one.fisher for one in means}
-    pulled = relation.compute_reference_bias(
+    pulled = score_relation.compute_reference_bias(
         (r[source, "mter"], r[source, "ter_external"]), (r[reference, "mter"], r[reference, "ter_external"])
     )
     return ReferenceBiasView(
@@ -235,10 +235,10 @@ def _warnings(
         warnings += [NOTHING_SHARED.format(key) for key, ones in lines.items() if not ones]
     if turned := [one.snapshot.campaign.key for one in others if one.negated]:
         warnings.append(f"penalties are negated so that higher is better: {', '.join(turned)}")
-    few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < relation.FEWEST})
+    few = sorted({line.system for ones in lines.values() for line in ones if len(line.at) < score_relation.FEWEST})
     if few:
         warnings.append(
-            f"systems with fewer than {relation.FEWEST} shared segments have no correlation; have more of the "
+            f"systems with fewer than {score_relation.FEWEST} shared segments have no correlation; have more of the "
             f"post-edited segments scored: {', '.join(few)}"
         )
     flat = sorted({line.system for ones in lines.values() for line in ones if _is_flat(line)} - set(few))
@@ -262,7 +262,7 @@ def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditRatePoin
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))[::step]
         points = zip(line.rates["mter"][known].tolist(), line.score[known].tolist(), strict=True)
-        r = number_or_none(relation.correlate_rates_and_scores(line.rates["mter"], line.score))
+        r = number_or_none(score_relation.correlate_rates_and_scores(line.rates["mter"], line.score))
         plots.append(ScoreEditRatePoints(system=line.system, r=r, points=list(points)))
     return plots
 

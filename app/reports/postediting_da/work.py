@@ -14,10 +14,10 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.postediting_da.view import ScoreEditRateCorrelations, ScorePostEditConflict
 from app.stats.aggregate import average_ratings_per_segment
 from app.stats.plain_values import number_or_none
-from app.stats.postediting import rates, relation
+from app.stats.postediting import rates, score_relation
 from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
 from app.stats.postediting.operations import Tokenization, count_edit_operations
-from app.stats.postediting.relation import Rule
+from app.stats.postediting.score_relation import Rule
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_and_normalize_rows
 from app.storage import back_translations
@@ -163,7 +163,7 @@ def make_score_edit_rate_correlations(
             system=one.system,
             n=len(one.at),
             **{
-                name: number_or_none(relation.correlate_rates_and_scores(one.rates[name], one.score))
+                name: number_or_none(score_relation.correlate_rates_and_scores(one.rates[name], one.score))
                 for name in MEASURES
             },
         )
@@ -188,7 +188,7 @@ def find_score_post_edit_disagreements(
     disagreements = list[ScorePostEditDisagreement]()
     for line in lines:
         known = np.flatnonzero(np.isfinite(line.rates["mter"]))
-        conflicts = relation.find_score_edit_conflicts(line.rates["mter"][known], line.score[known], rule)
+        conflicts = score_relation.find_score_edit_conflicts(line.rates["mter"][known], line.score[known], rule)
         for place in np.flatnonzero(conflicts.low | conflicts.high).tolist():
             residual = float(conflicts.residual[place])
             disagreements.append(

@@ -9,12 +9,12 @@ from pydantic import Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ClusterRule
-from app.reports.inputs.model_ratings import MOST_DRAWS
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions
+from app.reports.inputs.variance_model_input import MOST_DRAWS
 from app.stats.components.generalizability import make_planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents
-from app.stats.planning.scores import Scores
+from app.stats.planning.score_sampling import Scores
 
 MOST_DOCUMENTS, MOST_COUNTS = 5_000, 20
 _PLANNED = tuple(term for term in (*TERMS, RESIDUAL) if term not in {"doc", "segment"})

@@ -8,14 +8,14 @@ from dataclasses import asdict
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.inputs.model_ratings import load_ratings_with_variance_model
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.variance_model_input import load_ratings_with_variance_model
 from app.reports.kit import captions
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.report import Report, ReportWork
 from app.reports.power.options import PowerOptions
+from app.reports.power.planner import PowerPlanner
 from app.reports.power.view import PowerView, StudyDesignLine, describe_design, make_caption, make_csv_rows, make_tables
-from app.reports.power.work import PowerPlanner
 from app.storage.db import Session
 
 RECOMMENDED = (

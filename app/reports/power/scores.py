@@ -7,7 +7,7 @@ from math import sqrt
 
 import numpy as np
 
-from app.reports.inputs.model_ratings import RatingsWithVarianceModel
+from app.reports.inputs.variance_model_input import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
 from app.stats.planning.non_normal_scores import (
     expected_number_of_clusters,
@@ -16,14 +16,14 @@ from app.stats.planning.non_normal_scores import (
     simulate_non_normal_detection_counts,
 )
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.scores import (
+from app.stats.planning.score_sampling import (
     CannotSimulateScores,
     MarginalDistribution,
     ScoreSampler,
     fit_marginal,
     make_score_sampler,
 )
-from app.stats.planning.studies import StudyTooLarge, simulate_detection_counts
+from app.stats.planning.simulated_studies import StudyTooLarge, simulate_detection_counts
 from app.stats.ratings import Floats
 
 Shares = dict[str, float | None]

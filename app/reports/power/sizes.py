@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from app.reports.inputs.model_ratings import RatingsWithVarianceModel
+from app.reports.inputs.variance_model_input import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
 from app.stats.planning.planning import StudyCostAssumptions
 

@@ -14,7 +14,7 @@ from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.planning.planning import Grouping
-from app.stats.planning.scores import Scores
+from app.stats.planning.score_sampling import Scores
 
 GROUPED: dict[Grouping, str] = {
     "psxs": "pSxS",

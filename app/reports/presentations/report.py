@@ -43,13 +43,13 @@ from app.reports.presentations.view import (
     plot_scores_and_agreement,
     plot_times_by_document_length,
 )
-from app.stats.agreement.distributions import make_histogram_bins
+from app.stats.agreement.score_distributions import make_histogram_bins
 from app.stats.arms.score_spread import mask_compared_rows
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
+from app.stats.rating_metadata import DocumentTable, RatingEventTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable, RatingEventTable
 from app.storage.arms import load_output_digests
 from app.storage.db import Session
 from app.storage.segment_words import load_source_digests

@@ -21,9 +21,9 @@ from app.reports.inputs.calibration import (
     make_values_by_unit,
     replace_unknown_documents_by_segments,
 )
-from app.reports.inputs.judged_ratings import load_ratings_with_times
 from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import load_ratings_with_times
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.reports.protocols.view import (
     ComparedProtocolView,

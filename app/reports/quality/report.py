@@ -8,18 +8,18 @@ from functools import partial
 
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import SpansWidget
-from app.reports.inputs.judged_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import RatingsWithTimes, load_ratings_with_times
 from app.reports.kit.report import Report, ReportWork, SingleTableHeadings, make_undivided_work
 from app.reports.quality.chart import plot_control_differences
 from app.reports.quality.tables import make_caption, make_csv_rows, make_tables
 from app.reports.quality.view import RaterQualityOptions, RaterQualityView
-from app.stats.quality.choices import RaterQualityCriteria
 from app.stats.quality.controls import ControlTest
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.panel import RaterPanelComparison
+from app.stats.quality.quality_criteria import RaterQualityCriteria
 from app.stats.quality.repeats import RepeatConsistency
 from app.stats.quality.report import RaterQuality, make_rater_quality_report
 from app.stats.quality.seeded_errors import (

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.inputs.judged_ratings import On, RaterReportHeader
-from app.stats.quality.choices import MIN_PAIRS, ControlAdjust, ControlTestName, RaterQualityCriteria
+from app.reports.inputs.timed_ratings import On, RaterReportHeader
+from app.stats.quality.quality_criteria import MIN_PAIRS, ControlAdjust, ControlTestName, RaterQualityCriteria
 from app.stats.quality.report import AlikeRaterPair, RaterQuality
 
 MOST_PAIRS = 1000

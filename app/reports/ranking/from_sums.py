@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.reports.inputs.file_sums import (
+from app.reports.inputs.ratings_file_totals import (
     SummableRatingsFile,
     find_ratings_folder_if_large,
     hash_included_ratings_in_file,
@@ -28,8 +28,8 @@ from app.reports.ranking.input import (
     load_system_and_document_descriptions,
     make_ranking_key,
 )
-from app.stats.ranking.rank_totals import can_rank_from_sums, rank_from_sums
-from app.stats.side_tables import DocumentTable
+from app.stats.ranking.rank_from_sums import can_rank_from_sums, rank_from_sums
+from app.stats.rating_metadata import DocumentTable
 from app.storage import texts
 from app.storage.db import Session
 from app.storage.ratings_files.reading import RatingsFile

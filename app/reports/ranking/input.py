@@ -9,7 +9,7 @@ from typing import Any
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.file_sums import FROM_SUMS
+from app.reports.inputs.ratings_file_totals import FROM_SUMS
 from app.reports.inputs.recipe_ratings import load_ratings_and_errors_without_weight
 from app.reports.inputs.registration import (
     ExclusionsAndLock,
@@ -24,9 +24,9 @@ from app.reports.ranking.captions import HUMANS_COUNT
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import METHOD_VERSION, Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import drop_excluded_ratings
-from app.stats.side_tables import DocumentTable
 from app.storage import side_tables, texts
 from app.storage.db import Session
 from app.storage.reports import ReportKey

@@ -9,13 +9,13 @@ from operator import attrgetter
 
 import numpy as np
 
-from app.reports.inputs.judged_ratings import (
+from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
     load_ratings_with_times,
     make_code_per_shown_document,
 )
-from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section

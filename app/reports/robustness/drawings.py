@@ -18,7 +18,15 @@ from app.reports.kit.charts.declaration import (
     RowChartMark,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, Across, DrawingSurface, wrap_notes_as_sentences
+from app.reports.kit.charts.drawing_surface import (
+    CHARACTER,
+    HEAD,
+    LINE,
+    MARGIN,
+    Across,
+    DrawingSurface,
+    wrap_notes_as_sentences,
+)
 
 ROW, BARS, FIGURES, STEP = 34.0, 300.0, 190.0, 72.0
 LINE_HEIGHT = 19.0

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.reports.inputs.file_sums import (
+from app.reports.inputs.ratings_file_totals import (
     RatingsFileWithScoreChanges,
     check_duckdb_if_campaign_large,
     find_ratings_folder_if_large,
@@ -23,7 +23,7 @@ from app.reports.inputs.recipe_input import (
 )
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.stats.ranking.rank_totals import can_rank_from_sums
+from app.stats.ranking.rank_from_sums import can_rank_from_sums
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ScoreChangeExperiments, ScoreChangeExperimentsFromRatings
 from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums

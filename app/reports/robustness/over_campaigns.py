@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.reports.inputs.file_sums import list_report_key_parts_for_sums
+from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
 from app.reports.inputs.recipe_input import CampaignFactsUnderRecipe, RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import LocalChunkComputer, Report, ReportHeader, ReportWork, TableSection

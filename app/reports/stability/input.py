@@ -11,7 +11,7 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.file_sums import (
+from app.reports.inputs.ratings_file_totals import (
     SummableRatingsFile,
     check_duckdb_if_campaign_large,
     find_ratings_folder_if_large,

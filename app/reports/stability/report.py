@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.reports.inputs import named_recipes
-from app.reports.inputs.file_sums import list_report_key_parts_for_sums
+from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
 from app.reports.inputs.registration import (
     ExclusionsAndLock,
     add_standing_exclusions,

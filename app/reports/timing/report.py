@@ -9,14 +9,14 @@ from operator import attrgetter
 
 import numpy as np
 
-from app.reports.inputs.judged_ratings import (
+from app.reports.inputs.snapshot import CampaignSnapshot
+from app.reports.inputs.timed_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
     combine_codes,
     load_ratings_with_times,
     make_code_per_shown_document,
 )
-from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
@@ -25,8 +25,8 @@ from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
+from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
-from app.stats.side_tables import RatingEventTable
 from app.stats.timing.timing import (
     TrimmedDurationStatistics,
     estimate_rater_pace_slope,

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.xsts.view import AutomaticScoreCorrelation, XstsView
-from app.stats.calibration.external import correlate_over_language_pairs
+from app.stats.calibration.external_correlation import correlate_over_language_pairs
 from app.stats.calibration.lines import METHODS, Method
 
 

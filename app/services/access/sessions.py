@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
-from app.services.access.organization_marks import prefix_with_organization_mark
+from app.services.access.organization_prefixes import prefix_with_organization_mark
 from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, hash_secret, make_caller
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, sessions, tokens

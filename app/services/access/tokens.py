@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from app.domain.errors import Forbidden, Invalid, NotFound, Place, Unauthorized
-from app.services.access.organization_marks import MARK_PATTERN, make_organization_token_prefix
+from app.services.access.organization_prefixes import MARK_PATTERN, make_organization_token_prefix
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, raters, teams, tokens
 from app.storage.db import Database, Session

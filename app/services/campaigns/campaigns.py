@@ -15,7 +15,7 @@ from app.domain.questionnaires import find_questionnaire_faults
 from app.protocols.base import Protocol
 from app.protocols.base import parse_scoring_options as understood
 from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
-from app.services.campaigns import audit, deadlines, display_settings, phrases, setting_numbers
+from app.services.campaigns import audit, deadlines, display_settings, numeric_settings, phrases
 from app.services.campaigns.attention_settings import parse_attention_check_settings
 from app.services.campaigns.media_rules import list_playback_rule_faults
 from app.services.campaigns.quality_settings import parse_rater_quality_settings
@@ -157,7 +157,7 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
         places.append(Place(("settings", "prefill"), "must be a text or null"))
     checks = (
         deadlines.list_deadline_faults,
-        setting_numbers.list_numeric_setting_faults,
+        numeric_settings.list_numeric_setting_faults,
         phrases.list_phrase_faults,
         display_settings.list_display_setting_faults,
         find_questionnaire_faults,

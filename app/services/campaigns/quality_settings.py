@@ -8,7 +8,14 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.stats.quality.choices import CHECKS, MIN_PAIRS, Check, ControlAdjust, ControlTestName, RaterQualityCriteria
+from app.stats.quality.quality_criteria import (
+    CHECKS,
+    MIN_PAIRS,
+    Check,
+    ControlAdjust,
+    ControlTestName,
+    RaterQualityCriteria,
+)
 
 NAME = "quality"
 CODE = "{code}"

@@ -14,13 +14,13 @@ from typing import Any
 
 from app.domain.errors import Conflict, NotFound
 from app.reports.inputs.campaign import CampaignInfo
-from app.services.access.organization_marks import prefix_with_organization_mark
+from app.services.access.organization_prefixes import prefix_with_organization_mark
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.data.archived_media import ArchivedMediaFile, load_media_of_archived_texts, open_archived_media
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.tasks.campaign_judgments import JudgmentFilter, ManagerJudgmentView, list_judgments
 from app.storage import archive_links, campaigns, test_sets
 from app.storage.db import Session

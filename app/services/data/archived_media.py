@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.media.shown_media import load_media_by_names
 from app.storage.db import Session
 from app.storage.media import rows

@@ -28,7 +28,7 @@ from app.protocols.base import TextEditWidget
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
-from app.services.data.intake import RunningImport, import_records
+from app.services.data.record_import import RunningImport, import_records
 from app.services.data.test_sets import CHANGES, TestSetClosed
 from app.storage import back_translations as stored
 from app.storage import campaigns, test_sets

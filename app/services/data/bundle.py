@@ -27,12 +27,12 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import render_ranking
 from app.services.campaigns import campaigns, recipes
 from app.services.data import exports
-from app.services.data.archives import stream_tar
+from app.services.data.tar_stream import stream_tar
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import campaigns as campaign_rows
 from app.storage.db import Database, Session
 from app.storage.media import rows
-from app.storage.media.files import MediaStore
+from app.storage.media.stores import MediaStore
 
 VERSION = 1
 NAME = exports.BUNDLE

@@ -16,8 +16,8 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, parse_recipe_json
 from app.formats.base import InputFile
 from app.services.data import bundle, imports
-from app.services.data.archives import BLOCK, stream_tar
 from app.services.data.bundle import ABOUT, DATA, SUMS, VERSION
+from app.services.data.tar_stream import BLOCK, stream_tar
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage.db import Database
 

@@ -13,8 +13,8 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import NewCampaign, create_campaign, get_campaign
 from app.services.data import exports
 from app.services.data.external_judgments import join_keys_unambiguously
-from app.services.data.intake import RunningImport, import_records
-from app.storage import campaigns, cloning, planner_statistics
+from app.services.data.record_import import RunningImport, import_records
+from app.storage import campaigns, cloning, query_planner_statistics
 from app.storage.db import Session
 from app.storage.media import rows as media_rows
 
@@ -66,8 +66,8 @@ def clone_campaign(
     campaigns.take_next_data_version(session, target, actor=actor, what="clone")
     statements = cloning.TEXTS + (cloning.SYSTEM_TEXTS if systems else ()) + cloning.RULES
     n_rows = cloning.copy_campaign_rows(session, statements, source=source, target=target, actor=actor)
-    if n_rows >= planner_statistics.MANY:
-        planner_statistics.refresh_query_planner_statistics(session)
+    if n_rows >= query_planner_statistics.MANY:
+        query_planner_statistics.refresh_query_planner_statistics(session)
     names = sorted({name for _, name in media_rows.load_media_uses(session, target)})
     media_rows.copy_media(session, names, source=source, target=target, actor=actor)
     audit.record_action(

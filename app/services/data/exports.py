@@ -37,9 +37,9 @@ from app.reports.inputs.scores import hash_campaign_score_profile
 from app.reports.kit.render import parquet
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import SLIDER_COLORS
-from app.services.data.archives import stream_tar
-from app.services.data.known_documents import list_documents_with_unfit_known_answers
+from app.services.data.known_answer_documents import list_documents_with_unfit_known_answers
 from app.services.data.ratings_table import stream_ratings_csv
+from app.services.data.tar_stream import stream_tar
 from app.stats.ratings import RatingRole
 from app.storage import campaigns, exports
 from app.storage.db import Database, Session

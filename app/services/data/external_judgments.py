@@ -15,9 +15,9 @@ from app.domain.faults import list_first_validation_errors
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data.external_judgments_one_person import block_leases_if_accounts_linked, refuse_second_judgments
+from app.services.data.duplicate_judgments_by_person import block_leases_if_accounts_linked, refuse_second_judgments
 from app.services.data.external_judgments_planned import find_planned_items
-from app.services.data.intake import RunningImport, import_records
+from app.services.data.record_import import RunningImport, import_records
 from app.storage import campaigns, clock
 from app.storage.db import Session
 from app.storage.imports import external_judgments

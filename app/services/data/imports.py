@@ -25,10 +25,10 @@ from app.services.data.import_options import (
     peek_campaign_row,
     split_import_options,
 )
-from app.services.data.intake import Progress, RunningImport, import_records
 from app.services.data.isolated import reading as isolated_reading
 from app.services.data.parallel import dispatch as parallel_reading
 from app.services.data.parallel.dispatch import RemoteRecords
+from app.services.data.record_import import Progress, RunningImport, import_records
 from app.storage import campaigns, test_sets
 from app.storage.db import Database, Session
 from app.storage.imports import imports, staging

@@ -16,8 +16,8 @@ from app.protocols.base import JudgedTexts, Protocol, ScoringOptions, SpansWidge
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
-from app.services.data.known_documents import check_known_answers_and_count_unfit
-from app.storage import campaigns, comments, judgments, planner_statistics, profiles, seals
+from app.services.data.known_answer_documents import check_known_answers_and_count_unfit
+from app.storage import campaigns, comments, judgments, query_planner_statistics, seals, weight_profiles
 from app.storage.db import Session
 from app.storage.imports import alignments, comparisons, merge, origins, staging
 from app.storage.imports import metrics as metrics_staged
@@ -49,7 +49,7 @@ class ImportMerge:
         self._history = judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
-        self._next_refresh = planner_statistics.MANY
+        self._next_refresh = query_planner_statistics.MANY
         staging.create_staging_tables(session)
 
     def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
@@ -57,7 +57,7 @@ class ImportMerge:
         session = self._session
         if (n_rows := self._most_new_rows()) >= self._next_refresh:
             # With the earlier statistics, a chunk would read all previous chunks again and again.
-            planner_statistics.refresh_query_planner_statistics(session)
+            query_planner_statistics.refresh_query_planner_statistics(session)
             self._next_refresh = GROWTH * n_rows
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
@@ -79,7 +79,9 @@ class ImportMerge:
             stored = None if on_texts else profile
             judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:
-                profiles.store_scores(session, self._id, profile, list(_scored_on_texts(session, self._id, campaign)))
+                weight_profiles.store_scores(
+                    session, self._id, profile, list(_scored_on_texts(session, self._id, campaign))
+                )
             if compared:
                 comparisons.store_staged_comparisons(session, self._id, version=version)
             comments.insert_staged_comments(session, self._id)
@@ -101,8 +103,8 @@ class ImportMerge:
             version = int(campaigns.load_campaign(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
-        if self._most_new_rows() >= planner_statistics.MANY:
-            planner_statistics.refresh_query_planner_statistics(session)
+        if self._most_new_rows() >= query_planner_statistics.MANY:
+            query_planner_statistics.refresh_query_planner_statistics(session)
         judgments.require_judgments_of_staged_voids(session, self._id)
         voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:

@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Iterator
 
-from app.domain.cells import escape_formula
 from app.domain.recipe import ScoringChoice
+from app.domain.spreadsheet_cells import escape_formula
 from app.reports.inputs.scores import hash_campaign_score_profile, resolve_score_definition
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole, Ratings

@@ -16,8 +16,8 @@ from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.scoring import WeightProfile
 from app.storage import campaigns, judgments
-from app.storage import profiles as stored_profiles
 from app.storage import rescore as stored_scores
+from app.storage import weight_profiles as stored_profiles
 from app.storage.db import Session
 from app.storage.rescore import StoredScore, StoredWeightProfile
 

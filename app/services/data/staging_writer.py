@@ -34,13 +34,13 @@ from app.protocols import list_known_severities
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, SpansWidget
 from app.services.plans.prefilled_errors import encode_prefilled_spans
 from app.stats.ratings import RatingRole
-from app.storage.imports import copy_text
+from app.storage.imports import copy_format
 
 MOST_REMEMBERED = 50_000
 MOST_SEEN = 2_000
 OBJECTS = 50_000  # new objects before the garbage collector looks for cycles
 NOTHING = (None, None, None, None)
-UNSAID = copy_text.format_copy_fields(NOTHING)
+UNSAID = copy_format.format_copy_fields(NOTHING)
 UNSCORED = JudgmentScore(0.0)  # staged if the score needs the texts, and never stored
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 Systems = tuple[str, ...]
@@ -82,7 +82,7 @@ class StagingWriter:
     """
 
     get_protocol: Callable[[], tuple[Protocol[Any], ScoringOptions]]
-    lines: copy_text.CopyBuffer = field(default_factory=copy_text.CopyBuffer)
+    lines: copy_format.CopyBuffer = field(default_factory=copy_format.CopyBuffer)
     n_records: int = 0
     n_judgments: int = 0
     n_voids: int = 0
@@ -143,11 +143,11 @@ class StagingWriter:
             if record.alignment is not None:
                 self.lines.add_line(
                     "staged_alignments",
-                    copy_text.format_copy_row((record.at.file, record.at.line, *where, record.alignment)),
+                    copy_format.format_copy_row((record.at.file, record.at.line, *where, record.alignment)),
                 )
             if record.prefill_origin is not None or record.written is not None:
                 self.lines.add_line(
-                    "staged_origins", copy_text.format_copy_row((*where, record.prefill_origin, record.written))
+                    "staged_origins", copy_format.format_copy_row((*where, record.prefill_origin, record.written))
                 )
         elif isinstance(record, SegmentRow):
             _known_place(self, (record.document, record.position))
@@ -161,9 +161,9 @@ class StagingWriter:
         document, position = self.last_address
         return record.document != document or (by_segment and record.position != position)
 
-    def take_staged_lines(self) -> copy_text.CopyBuffer:
+    def take_staged_lines(self) -> copy_format.CopyBuffer:
         """Return the lines so far, to be merged, and start a new chunk."""
-        lines, self.lines = self.lines, copy_text.CopyBuffer()
+        lines, self.lines = self.lines, copy_format.CopyBuffer()
         self.start_chunk()
         return lines
 
@@ -215,9 +215,9 @@ def _answers(stage: StagingWriter, row: OutputJudgments, log: ReadLog) -> None:
         number = _item(stage, file, line, (rater, item), facts)
         stage.n_judgments += 1
         if file != named:
-            named, name = file, copy_text.escape_copy_text(file)
+            named, name = file, copy_format.escape_copy_text(file)
         lines.append(
-            f"{stage.n_judgments}\t{name}\t{line}\t{number}\t{row.position}\t{copy_text.NULL}\t{payload}\t{UNSAID}"
+            f"{stage.n_judgments}\t{name}\t{line}\t{number}\t{row.position}\t{copy_format.NULL}\t{payload}\t{UNSAID}"
             f"{known.fitting if known.ends[0] <= target and known.ends[1] <= source else known.derived}"
         )
     stage.n_held += len(lines)
@@ -245,9 +245,9 @@ def _judgment_line(stage: StagingWriter, row: JudgmentRow, log: ReadLog) -> str 
     said = row.role, row.accepted, row.item_position, row.task_meta, row.item_meta
     item = _item(stage, at.file, at.line, (row.task, row.item), (row.systems, row.document, row.rater, *said))
     rest = (row.started_at, row.submitted_at, row.external_id, row.meta)
-    told = UNSAID if rest == NOTHING else copy_text.format_copy_fields(rest)
+    told = UNSAID if rest == NOTHING else copy_format.format_copy_fields(rest)
     return (
-        f"{stage.n_judgments}\t{copy_text.escape_copy_text(at.file)}\t{at.line}\t{item}\t{_number(row.position)}\t"
+        f"{stage.n_judgments}\t{copy_format.escape_copy_text(at.file)}\t{at.line}\t{item}\t{_number(row.position)}\t"
         f"{_number(row.revision)}\t{payload}\t{told}{known.derived}"
     )
 
@@ -265,7 +265,7 @@ def _note_unmatched(known: PayloadDerivedColumns, log: ReadLog) -> None:
 
 
 def _number(value: int | None) -> str | int:
-    return copy_text.NULL if value is None else value
+    return copy_format.NULL if value is None else value
 
 
 def _place(stage: StagingWriter, at: LineLocation, place: tuple[str, int]) -> None:
@@ -273,7 +273,7 @@ def _place(stage: StagingWriter, at: LineLocation, place: tuple[str, int]) -> No
     if place not in stage.places:
         _known_place(stage, place)
         stage.lines.add_line(
-            "staged_segments", copy_text.format_copy_row((at.file, at.line, *place, None, None, None, 0))
+            "staged_segments", copy_format.format_copy_row((at.file, at.line, *place, None, None, None, 0))
         )
 
 
@@ -295,7 +295,7 @@ def _item(stage: StagingWriter, file: str, line: int, name: tuple[str, str], fac
     systems, document, rater, role, *said = facts
     first, also = (systems[0], systems[1:]) if systems else (None, ())
     values = (stage.n_items, file, line, *name, first, also or None, document, rater, ROLES[role], *said)
-    stage.lines.add_line("staged_items", copy_text.format_copy_row(values))
+    stage.lines.add_line("staged_items", copy_format.format_copy_row(values))
     return stage.n_items
 
 
@@ -309,8 +309,8 @@ def _compare(stage: StagingWriter, row: ScreenComparisonRow) -> None:
         _item(stage, at.file, at.line, (row.task, item), facts)
     payload = {"protocol": stage.get_protocol()[0].name, "preference": row.preference}
     values = (at.file, at.line, row.task, row.screen, row.rater)
-    said = (copy_text.canonical_json(list(row.items)), payload, row.position)
-    stage.lines.add_line("staged_comparisons", copy_text.format_copy_row((*values, *said)))
+    said = (copy_format.canonical_json(list(row.items)), payload, row.position)
+    stage.lines.add_line("staged_comparisons", copy_format.format_copy_row((*values, *said)))
 
 
 def _cached_derived_columns(stage: StagingWriter, payload: Mapping[str, object]) -> tuple[str, PayloadDerivedColumns]:
@@ -318,13 +318,13 @@ def _cached_derived_columns(stage: StagingWriter, payload: Mapping[str, object])
     same = stage.facts_by_identity.get(id(payload))
     if same is not None:
         return same[1], same[2]
-    text = copy_text.canonical_json(payload)
+    text = copy_format.canonical_json(payload)
     known = stage.facts_by_text.get(text)
     if known is None:
         known = _validate_and_derive(stage, payload)
         if len(stage.facts_by_text) < MOST_REMEMBERED:
             stage.facts_by_text[text] = known
-    escaped = copy_text.escape_copy_text(text)
+    escaped = copy_format.escape_copy_text(text)
     if len(stage.facts_by_identity) >= MOST_SEEN:
         stage.facts_by_identity.clear()
     stage.facts_by_identity[id(payload)] = payload, escaped, known
@@ -376,26 +376,26 @@ def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tup
                 None if record.prefill is None else encode_prefilled_spans(record, severities()),
                 record.led,
             )
-            return "staged_outputs", copy_text.format_copy_row((*at, *said))
+            return "staged_outputs", copy_format.format_copy_row((*at, *said))
         case SegmentRow():
             known = (record.source, record.references, record.meta, record.led)
-            return "staged_segments", copy_text.format_copy_row((*at, record.document, record.position, *known))
+            return "staged_segments", copy_format.format_copy_row((*at, record.document, record.position, *known))
         case SystemRecord():
             kind = (record.kind, record.lab, record.tags, record.guessed)
-            return "staged_systems", copy_text.format_copy_row((*at, record.key, record.name, *kind))
+            return "staged_systems", copy_format.format_copy_row((*at, record.key, record.name, *kind))
         case DocumentRecord():
             unfit = record.known_answers == "unfit"
             facts = (record.name, record.kind, record.domain, record.position, record.meta, unfit)
-            return "staged_documents", copy_text.format_copy_row((*at, record.key, *facts))
+            return "staged_documents", copy_format.format_copy_row((*at, record.key, *facts))
         case RaterRow():
-            return "staged_raters", copy_text.format_copy_row(
+            return "staged_raters", copy_format.format_copy_row(
                 (*at, record.key, record.name, record.person, record.attributes, record.questionnaires)
             )
         case VoidedJudgmentRow():
             rest = (record.task, record.item, record.position, record.rater, record.reason, record.actor)
-            return "staged_voids", copy_text.format_copy_row((*at, *rest))
+            return "staged_voids", copy_format.format_copy_row((*at, *rest))
         case MetricScoreRow():
             of = (record.metric, record.system, record.document, record.position)
-            return "staged_scores", copy_text.format_copy_row((*at, *of, record.value, record.higher_is_better))
+            return "staged_scores", copy_format.format_copy_row((*at, *of, record.value, record.higher_is_better))
         case _:
             raise TypeError(type(record).__name__)

@@ -17,7 +17,7 @@ from app.protocols.base import JudgedTexts, Span
 from app.reports.inputs.campaign import find_campaign_protocol, make_campaign_info, parse_campaign_scoring_options
 from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data import known_documents
+from app.services.data import known_answer_documents
 from app.services.people.known_answers import KnownAnswerSegment
 from app.storage import campaigns, metrics
 from app.storage import test_sets as stored
@@ -25,7 +25,7 @@ from app.storage.db import Session
 from app.storage.tables import documents, systems
 
 CHANGES = ("draft", "planned", "open", "paused")
-KINDS = ("test", *known_documents.KINDS)
+KINDS = ("test", *known_answer_documents.KINDS)
 SCORED = "scores of automatic metrics are about it"
 
 
@@ -118,9 +118,9 @@ def put_document(session: Session, campaign: str, key: str, given: DocumentInput
     row = _open_for_changes(session, campaign)
     if given.kind not in KINDS:
         raise Invalid(places=(Place(("body", "kind"), f"must be one of {', '.join(KINDS)}"),))
-    if given.kind in known_documents.KINDS:
+    if given.kind in known_answer_documents.KINDS:
         segments = [KnownAnswerSegment(_strip_text(one.source), one.meta) for one in given.segments]
-        known_documents.check_known_answers(get_campaign(session, campaign), given.kind, segments)
+        known_answer_documents.check_known_answers(get_campaign(session, campaign), given.kind, segments)
     texts = [_segment(one) for one in given.segments]
     values = {
         "name": given.name or key,

@@ -1,6 +1,6 @@
 """Reports that take a long time: requested once, computed in chunks by the available workers, with visible progress.
 
-A job is identified by the report that it makes, so the same request is the same job. `app.jobs.work` computes it.
+A job is identified by the report that it makes, so the same request is the same job. `app.jobs.job_steps` computes it.
 """
 
 from __future__ import annotations

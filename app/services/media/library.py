@@ -15,12 +15,12 @@ from app.domain.media_elements import find_pdf_page_in_name, make_media_name_fro
 from app.domain.media_types import KINDS, TIMED
 from app.services.campaigns import audit
 from app.services.media.examine import examine_media
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage import campaigns
 from app.storage.db import Database, Session
 from app.storage.media import rows
-from app.storage.media.files import hash_file
 from app.storage.media.rows import MediaRow, NewMediaFile
+from app.storage.media.stores import hash_file
 from app.storage.organizations import DEFAULT, current_organization_number
 
 LONGEST_TRANSCRIPT = 1_000_000

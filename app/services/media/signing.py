@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from app.domain.errors import Forbidden
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.people.raters import ActingRater
 from app.storage.db import Session
 from app.storage.media import rows

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.services.every_organization import run_for_each_organization
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage.db import Database
 from app.storage.media import rows
 

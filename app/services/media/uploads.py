@@ -18,12 +18,12 @@ from app.domain.errors import AppError, Conflict, Invalid, Place
 from app.domain.media_types import MediaLimits
 from app.services.media.examine import MediaNotAccepted
 from app.services.media.library import MediaView, store_media
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.storage import campaigns
 from app.storage.db import Database, Session
 from app.storage.media import rows
-from app.storage.media.files import hash_file
 from app.storage.media.rows import UploadRow
+from app.storage.media.stores import hash_file
 
 MOST_UPLOADS = 10_000
 """Uploads of one campaign at the same time."""

@@ -17,7 +17,7 @@ from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.formats.pearmut.answers import KINDS, extract_answer_beyond_payload, parse_answer_payload
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.external_judgments import join_keys_unambiguously
-from app.services.data.intake import RunningImport, import_records
+from app.services.data.record_import import RunningImport, import_records
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form_document
 from app.services.pearmut.documents import PearmutCampaign, PlannedPearmutDocument, make_shown_model_names

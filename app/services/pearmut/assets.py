@@ -17,7 +17,7 @@ from typing import Any
 from app.domain.media_elements import parse_media_element
 from app.domain.media_types import KINDS
 from app.services.media.library import MediaContent
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.media.signing import PURPOSE, MediaAddressEnded
 from app.services.pearmut.users import PearmutUser
 from app.storage import tokens

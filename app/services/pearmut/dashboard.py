@@ -21,7 +21,7 @@ from app.services.pearmut.campaign_file import CampaignFileUser
 from app.services.pearmut.documents import PearmutCampaign
 from app.services.pearmut.loading import PearmutUserLink, add_user
 from app.services.pearmut.users import PearmutUser
-from app.services.tasks import board, campaign_judgments
+from app.services.tasks import campaign_judgments, manager_tasks
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.stats.testing.paired import two_sided_paired_t_p_value
 from app.storage import pearmut
@@ -168,7 +168,7 @@ def reset_user_work(session: Session, loaded: PearmutCampaign, user: str, *, by:
     )
     for task in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id):
         if task.rater_id == row.rater_id and task.state == "handed_in":
-            board.reopen_task(session, loaded.key, task.public_id, reason=reason, actor=by.actor)
+            manager_tasks.reopen_task(session, loaded.key, task.public_id, reason=reason, actor=by.actor)
     pearmut.mark_answers_reset(session, loaded.campaign_id, row.rater_id)
 
 

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from app.design.design_inputs import WorkSize
 from app.design.parse import parse_design
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, PlannedItemGroup, Task
-from app.design.values import WorkSize
 from app.domain.keys import SEAT
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.pearmut.documents import PearmutCampaign, PlannedPearmutDocument
 from app.services.plans import plan_input, plan_report, plan_rows, plans
-from app.services.plans.components import load_forecast_variance_components
 from app.services.plans.plan_input import PlanInput
+from app.services.plans.variance_components import load_forecast_variance_components
 from app.storage import campaigns
 from app.storage import plans as stored
 from app.storage.db import Session

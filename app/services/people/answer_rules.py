@@ -9,8 +9,8 @@ from app.domain.errors import Invalid, Place
 from app.protocols import list_judged_levels, make_rater_form
 from app.protocols.base import JudgmentMeasure, SpansWidget
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.services.people.answer_rule import ExpectedAnswerRule
-from app.services.people.qualification_marks import QualificationItem, compute_payload_measures
+from app.services.people.expected_answer_rule import ExpectedAnswerRule
+from app.services.people.qualification_grading import QualificationItem, compute_payload_measures
 from app.services.people.rule_bounds import list_unsatisfiable_rules
 from app.stats.scoring import normalize_category_path
 

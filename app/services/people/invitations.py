@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from app.domain.errors import Conflict, Forbidden, Invalid, Place, RateLimitExceeded
-from app.services.access.organization_marks import prefix_with_organization_mark
+from app.services.access.organization_prefixes import prefix_with_organization_mark
 from app.services.access.tokens import Caller, hash_secret
 from app.services.campaigns import audit
 from app.services.people import links

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
-from app.services.people.answer_rule import MOST_COLUMNS, MOST_RULES, ExpectedAnswerRule
 from app.services.people.answer_rules import list_answer_rule_faults, list_broken_rules
-from app.services.people.qualification_marks import QualificationItem, list_qualification_item_faults
+from app.services.people.expected_answer_rule import MOST_COLUMNS, MOST_RULES, ExpectedAnswerRule
+from app.services.people.qualification_grading import QualificationItem, list_qualification_item_faults
 
 LONGEST = 20_000
 Text = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST)]

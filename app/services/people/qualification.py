@@ -12,7 +12,7 @@ from app.reports.inputs.campaign import CampaignInfo
 from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign as campaign_view
-from app.services.people.qualification_marks import (
+from app.services.people.qualification_grading import (
     QualificationAnswer,
     QualificationItem,
     is_answer_right,

@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict
 from app.reports.kit.report import StoredReport
 from app.reports.quality.view import RaterQualityView
 from app.services.access.tokens import Caller
-from app.stats.quality.choices import Check
 from app.stats.quality.controls import Verdict
+from app.stats.quality.quality_criteria import Check
 from app.stats.quality.report import Completion
 from app.storage import campaigns, hours
 from app.storage.db import Database

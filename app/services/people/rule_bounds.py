@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Place
 from app.protocols.base import JudgmentMeasure
-from app.services.people.answer_rule import ExpectedAnswerRule
+from app.services.people.expected_answer_rule import ExpectedAnswerRule
 from app.stats.ratings import ScoreScale
 
 NEAR = 1e-9

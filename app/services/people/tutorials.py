@@ -19,10 +19,10 @@ from app.domain.faults import list_first_validation_errors
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.people.answer_rule import ExpectedAnswerRule
 from app.services.people.answer_rules import list_broken_rules, require_payload_per_column
+from app.services.people.expected_answer_rule import ExpectedAnswerRule
 from app.services.people.known_answers import KnownAnswerSegment, Text, TextsWithKnownAnswer, list_known_answer_faults
-from app.services.people.qualification_marks import (
+from app.services.people.qualification_grading import (
     QualificationAnswer,
     QualificationItem,
     is_answer_right,

@@ -24,7 +24,7 @@ def is_compilation_slow(design: Design, material: PlanInput) -> bool:
 def estimate_compile_seconds(design: Design, material: PlanInput) -> float:
     """Estimate the seconds to compile a plan and its report, from counts alone; reading and storing come in addition.
 
-    >>> from app.design.values import DocumentToPlan, Rater, System, TestSet
+    >>> from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
     >>> def of(documents: int, systems: int, **design: int) -> float:
     ...     texts = TestSet(tuple(DocumentToPlan(f"d{n}", (9,) * 5) for n in range(documents)), {})
     ...     compared = tuple(System(f"s{n}") for n in range(systems))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from app.design.values import DocumentToPlan, Rater, System, TestSet
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.domain.errors import Conflict
 from app.domain.keys import SEAT
 from app.domain.languages import has_word_spaces

@@ -22,12 +22,12 @@ from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.report import ReportWork, make_undivided_work
 from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs.jobs import JobInputsChanged, JobRequest, RandomDrawFailed
-from app.services.plans import components as plan_components
 from app.services.plans import expected_time, plans
+from app.services.plans import variance_components as plan_components
 from app.services.plans.plan_input import PlanInput
 from app.services.plans.plans import CompiledPlan, PlanRequest, PlanView
-from app.storage import profiles
 from app.storage import reports as stored
+from app.storage import weight_profiles
 from app.storage.db import Database, Session
 from app.storage.imports.staging import canonical_json
 
@@ -122,13 +122,13 @@ def list_plan_cache_key_parts(
     return [
         hash_design_inputs(texts, systems, material.raters),
         [view.protocol, dict(view.options), dict(view.settings), view.source_language, view.target_language],
-        profiles.has_any_scored_judgment(session, campaign_id),
+        weight_profiles.has_any_scored_judgment(session, campaign_id),
     ]
 
 
 def _pilot_cache_key(session: Session, about: CampaignSnapshot) -> list[object]:
     campaign = about.campaign
-    scored = profiles.has_any_scored_judgment(session, about.campaign_id)
+    scored = weight_profiles.has_any_scored_judgment(session, about.campaign_id)
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 

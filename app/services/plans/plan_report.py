@@ -9,8 +9,8 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
-from app.design.checks import PlannedRaterLoad, PlanProperties, compute_plan_properties
 from app.design.plan import Plan
+from app.design.plan_properties import PlannedRaterLoad, PlanProperties, compute_plan_properties
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import idle_raters
 from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartData, RaterLoad, plot_plan_chart

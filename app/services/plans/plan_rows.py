@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.design.controls import DonorTexts, degrade_text
+from app.design.degradation import DonorTexts, degrade_text
 from app.design.plan import Plan, PlanItem, PlannedItemGroup, Task
 from app.domain.errors import Invalid, Place
 from app.domain.media_elements import parse_media_element
@@ -15,10 +15,10 @@ from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.plans import plan_prefills
 from app.services.plans.plan_input import PlanInput
 from app.stats.ratings import RatingRole
-from app.storage import planner_statistics, plans
+from app.storage import plans, query_planner_statistics
 from app.storage.db import Session
-from app.storage.full_scans import disable_nested_loops
 from app.storage.plans import TableRowsToInsert
+from app.storage.query_planning import disable_nested_loops
 
 ROLES = {role.name.lower(): role.value for role in RatingRole}
 MIXED = 0  # the bucket of tasks that contain items of several buckets
@@ -69,8 +69,8 @@ def store_plan_rows(
             plans.insert_rows_by_copy(session, batch)
     for rater_id in plans.load_invited_rater_ids(session, target.campaign_id):
         plans.add_rater_to_task_pool(session, target.campaign_id, rater_id)
-    if len(places) >= planner_statistics.MANY:  # raters may come at once
-        planner_statistics.refresh_query_planner_task_statistics(session)
+    if len(places) >= query_planner_statistics.MANY:  # raters may come at once
+        query_planner_statistics.refresh_query_planner_task_statistics(session)
 
 
 def _arms(target: PlanStorageTarget, plan: Plan) -> TableRowsToInsert:

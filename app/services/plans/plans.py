@@ -19,8 +19,8 @@ from app.domain.errors import Conflict, Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows
+from app.services.plans import variance_components as plan_components
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.storage import campaigns, plans

@@ -11,7 +11,7 @@ from app.domain.faults import list_first_validation_errors
 from app.formats.base import OutputRow
 from app.protocols import assign_error_ids, span_faults
 from app.protocols.base import JudgedTexts, Span
-from app.storage.imports import copy_text
+from app.storage.imports import copy_format
 
 MOST_SPANS = 1000
 
@@ -33,4 +33,4 @@ def encode_prefilled_spans(row: OutputRow, severities: Sequence[str]) -> str | N
     wrong = span_faults(spans, JudgedTexts(text=row.text), severities)
     if wrong:
         raise Invalid(f"prefill {'.'.join(map(str, wrong[0].loc[1:]))}: {wrong[0].msg}")
-    return copy_text.canonical_json([span.model_dump(mode="json") for span in assign_error_ids(spans)])
+    return copy_format.canonical_json([span.model_dump(mode="json") for span in assign_error_ids(spans)])

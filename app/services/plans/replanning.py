@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from app.design.design_inputs import System
 from app.design.plan import Plan, PlannedItemGroup, Task
 from app.design.replan import Replan, plan_remaining_tasks
-from app.design.values import System
 from app.domain.errors import Conflict, Invalid, Place
 from app.domain.keys import SEAT
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.plans import components as plan_components
 from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows, plans
+from app.services.plans import variance_components as plan_components
 from app.services.plans.plan_input import PlanInput
 from app.services.plans.plans import PlanView
 from app.stats.planning.forecast_components import ForecastVarianceComponents

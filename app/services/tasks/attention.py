@@ -26,10 +26,10 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, pa
 from app.services.campaigns.attention_settings import AttentionCheckSettings, get_attention_check_settings
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import parse_rater_quality_settings
-from app.services.people.answer_rule import MOST_COLUMNS, ExpectedAnswerRule
 from app.services.people.answer_rules import list_broken_rules
+from app.services.people.expected_answer_rule import MOST_COLUMNS, ExpectedAnswerRule
 from app.services.people.known_answers import KnownAnswerSegment, TextsWithKnownAnswer, list_known_answer_faults
-from app.services.people.qualification_marks import QualificationAnswer, is_answer_right
+from app.services.people.qualification_grading import QualificationAnswer, is_answer_right
 from app.services.people.raters import ActingRater
 from app.services.plans.plan_prefills import TAKES_NONE
 from app.services.plans.prefilled_errors import MOST_SPANS

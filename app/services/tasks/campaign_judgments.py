@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from app.domain.attention import KIND, ROLE
-from app.domain.cells import escape_formula
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
+from app.domain.spreadsheet_cells import escape_formula
 from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign

@@ -16,7 +16,7 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, PreferenceWidget
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.addresses import (
+from app.services.tasks.answer_addresses import (
     AnswerableTask,
     AnswerableTaskCache,
     TaskAnswerAddresses,

@@ -13,7 +13,7 @@ from app.protocols.base import Basis, Level, Protocol, ScoringOptions
 from app.reports.inputs import campaign
 from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns.display_settings import DisplaySettings, get_display_settings
-from app.services.campaigns.setting_numbers import get_lease_duration
+from app.services.campaigns.numeric_settings import get_lease_duration
 from app.storage import campaigns
 from app.storage.db import Session
 from app.storage.recorder.judgments import CampaignWriteTarget

@@ -11,11 +11,11 @@ from typing import Literal
 from app.domain.errors import Invalid, Place
 from app.services.access.tokens import BadCredential
 from app.services.campaigns.attention_settings import get_attention_check_settings
-from app.services.campaigns.setting_numbers import get_lease_duration
+from app.services.campaigns.numeric_settings import get_lease_duration
 from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
 from app.services.tasks import quality_policy, tasks
-from app.services.tasks.addresses import AnswerableTask, TaskAnswerAddresses
+from app.services.tasks.answer_addresses import AnswerableTask, TaskAnswerAddresses
 from app.services.tasks.judging import MOST_PLACES, JudgingService, make_lease_request
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns, pearmut

@@ -22,8 +22,8 @@ from app.services.tasks.progress_view import (
     WorkBalance,
     WorkCounts,
 )
-from app.stats.timing.pace import RaterHandInHistory, forecast_campaign_end
-from app.stats.timing.pace import tasks_per_time_unit as usual_pace
+from app.stats.timing.campaign_end_forecast import RaterHandInHistory, forecast_campaign_end
+from app.stats.timing.campaign_end_forecast import tasks_per_time_unit as usual_pace
 from app.storage import progress
 
 DRAWS = 200

@@ -10,8 +10,8 @@ import secrets
 from dataclasses import dataclass
 
 from app.domain.errors import Invalid
-from app.reports.inputs.judged_ratings import load_control_ratings, load_ratings_with_times
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
+from app.reports.inputs.timed_ratings import load_control_ratings, load_ratings_with_times
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, RaterQualitySettings, parse_rater_quality_settings
@@ -20,7 +20,7 @@ from app.services.tasks import tasks
 from app.services.tasks.attention import AttentionCheckWarning, record_attention_check_result
 from app.services.tasks.overall_verdict import OverallRaterVerdict, decide_overall_rater_verdict
 from app.services.webhooks.events import record_webhook_event
-from app.stats.quality.choices import Check
+from app.stats.quality.quality_criteria import Check
 from app.stats.quality.report import RaterQuality, make_quality_of_one_rater
 from app.stats.quality.verdicts import decide_rater_verdicts_by_controls
 from app.storage import attention, campaigns, quality_policy, raters, tutorials

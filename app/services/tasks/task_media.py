@@ -11,7 +11,7 @@ from app.domain.media_types import ShownMedia
 from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.library import MediaContent
 from app.services.media.listening import load_heard_stretches
-from app.services.media.policy import MediaSettings
+from app.services.media.media_settings import MediaSettings
 from app.services.media.signing import MediaAddressSigner, SignedMediaQuery, open_signed_media
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskContent, load_task_content

@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass
 from datetime import timedelta
 
-from app.services.access.organization_marks import prefix_with_organization_mark
+from app.services.access.organization_prefixes import prefix_with_organization_mark
 from app.services.webhooks.webhooks import SECRET_MARK
 from app.storage import webhooks
 from app.storage.db import Database

@@ -11,8 +11,8 @@ import numpy as np
 
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import Interval, interval_or_none
+from app.stats.rating_metadata import Micros
 from app.stats.ratings import Codes, Floats
-from app.stats.side_tables import Micros
 
 HUNDRED = 100.0
 FEWEST = 5

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import Interval, interval_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
+from app.stats.rating_metadata import Micros
 from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings
-from app.stats.side_tables import Micros
 
 SHORT, LONG = 10, 20
 """A document is short with at most, and long with at least, this many segments."""

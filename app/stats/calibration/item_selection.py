@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.distributions import unit_medians
+from app.stats.agreement.score_distributions import unit_medians
 from app.stats.agreement.units import SLACK, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 

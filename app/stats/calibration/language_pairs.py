@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.distributions import unit_medians
+from app.stats.agreement.score_distributions import unit_medians
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.lines import (
     CalibrationFixedPoints,

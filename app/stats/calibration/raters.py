@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.distributions import unit_medians
 from app.stats.agreement.pairs import pearson
+from app.stats.agreement.score_distributions import unit_medians
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import number_or_none

@@ -17,9 +17,9 @@ from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace, TestAnd
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
+from app.stats.testing.common_segments import CommonSegmentsByPair, all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.pair_tests import PAIRED_TESTS, PairTestResults, run_pair_tests
-from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, reduce_pairs_to_common_segments
-from app.stats.testing.verdict import decide_wins
+from app.stats.testing.wins import decide_wins
 
 Marks = npt.NDArray[np.int8]
 UNTESTED: np.int8 = np.int8(2)

@@ -15,8 +15,8 @@ import scipy
 from app.domain.errors import Invalid
 from app.domain.recipe import ClusterRule
 from app.stats.planning.planning import StudyLayout, VarianceComponents
-from app.stats.planning.scores import ScoreSampler
-from app.stats.planning.studies import (
+from app.stats.planning.score_sampling import ScoreSampler
+from app.stats.planning.simulated_studies import (
     MOST_DRAWN,
     MOST_HELD,
     RaterPools,

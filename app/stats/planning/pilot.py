@@ -18,7 +18,7 @@ from app.design.design import Grouping
 from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
-from app.stats.planning.studies import (
+from app.stats.planning.simulated_studies import (
     compute_pair_contrasts,
     contrast_degrees_of_freedom,
     critical_t,

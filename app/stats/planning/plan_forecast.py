@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from app.design.checks import PlanProperties
 from app.design.plan import Plan
+from app.design.plan_properties import PlanProperties
 from app.domain.errors import Invalid
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.pilot import estimate_power_by_resampling, prepare_pilot_ratings
 from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_for_significance, forecast_power
-from app.stats.planning.studies import (
+from app.stats.planning.simulated_studies import (
     PlannedClaimRule,
     RankingStabilityForecast,
     RaterPools,

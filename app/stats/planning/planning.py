@@ -153,7 +153,7 @@ def contrast_variance(components: VarianceComponents, layout: StudyLayout) -> fl
     (uneven − 1)·2(σ²_rs + σ²_r where system-balanced)(1−1/R)/(DK) is added to the first two.
 
     Source: Brennan 2001; Kish 1965, §11.7 (uneven weights). Simulated studies agree with it
-    (tests/stats/planning/test_studies.py).
+    (tests/stats/planning/test_simulated_studies.py).
 
     >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
     >>> [round(contrast_variance(c, StudyLayout(60, 5, 6, grouping=g)), 5) for g in GROUPINGS]

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.document_draws import iterate_draw_block_sizes
+from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
 from app.stats.quality.panel import RaterItemMeans
-from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 

@@ -11,10 +11,10 @@ import scipy
 from app.domain.errors import Invalid, Place
 from app.stats.aggregate import round_scores
 from app.stats.plain_values import number_or_none
-from app.stats.quality.choices import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
 from app.stats.quality.pairing import RatingsPairedWithOriginals, pair_with_originals
+from app.stats.quality.quality_criteria import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
+from app.stats.rating_metadata import OriginalRatingLinks
 from app.stats.ratings import Floats, RatingRole, Ratings
-from app.stats.side_tables import OriginalRatingLinks
 from app.stats.testing.adjust import adjust_p_values
 from app.stats.testing.paired import wilcoxon_signed_rank
 from app.stats.testing.unpaired import wilcoxon_rank_sum

@@ -9,9 +9,9 @@ import scipy
 
 from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
-from app.stats.quality.choices import CHANCE, DECISION, REFERENCE
 from app.stats.quality.levels import estimate_rater_levels_and_residuals
 from app.stats.quality.panel import RaterItemMeans
+from app.stats.quality.quality_criteria import CHANCE, DECISION, REFERENCE
 from app.stats.ratings import Bools, Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 

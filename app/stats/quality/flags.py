@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.quality.alike_raters import RaterPairSimilarity
-from app.stats.quality.choices import Check, FlagThresholds
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.panel import RaterPanelComparison
+from app.stats.quality.quality_criteria import Check, FlagThresholds
 from app.stats.quality.repeats import RepeatConsistency
 from app.stats.quality.speed import RaterSpeed
 from app.stats.quality.within_tasks import WithinTaskChange

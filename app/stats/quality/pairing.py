@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from app.stats.rating_metadata import OriginalRatingLinks
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
-from app.stats.side_tables import OriginalRatingLinks
 
 NO_ROW = -1
 

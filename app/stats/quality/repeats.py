@@ -8,10 +8,10 @@ import numpy as np
 
 from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
+from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
 from app.stats.quality.pairing import RatingsPairedWithOriginals, pair_with_originals
-from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
+from app.stats.rating_metadata import OriginalRatingLinks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import OriginalRatingLinks
 from app.stats.testing.adjust import benjamini_hochberg
 
 SLACK = 1e-9

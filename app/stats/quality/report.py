@@ -10,7 +10,6 @@ import numpy as np
 
 from app.stats.quality import panel_tests
 from app.stats.quality.alike_raters import RaterPairSimilarity, measure_rater_pair_similarity
-from app.stats.quality.choices import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidenceByRater, flag_raters
@@ -24,13 +23,14 @@ from app.stats.quality.panel import (
     compute_rater_item_means,
 )
 from app.stats.quality.panel_tests import Orders
+from app.stats.quality.quality_criteria import CHECKS, Check, RaterQualityCriteria
 from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references_by_rater
 from app.stats.quality.repeats import RepeatConsistency, add_repeat_q_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
 from app.stats.quality.within_tasks import RaterJudgmentsInOrder, WithinTaskChange, measure_rater_change_within_tasks
+from app.stats.rating_metadata import OriginalRatingLinks, RatingEventTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
-from app.stats.side_tables import OriginalRatingLinks, RatingEventTable
 
 Untested = Literal["complete", "review"]
 Completion = Literal["complete", "review"]

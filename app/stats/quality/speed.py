@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.quality.pairing import mask_first_rows_of_judgments
+from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import Floats, Ratings
-from app.stats.side_tables import RatingEventTable
 
 
 @dataclass(frozen=True, slots=True)

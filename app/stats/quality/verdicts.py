@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from app.stats.quality.choices import RaterQualityCriteria
 from app.stats.quality.controls import Verdict, run_control_tests
 from app.stats.quality.pairing import find_original_rows
+from app.stats.quality.quality_criteria import RaterQualityCriteria
 from app.stats.ratings import Ratings
 
 

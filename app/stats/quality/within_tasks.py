@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
+from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
 from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import benjamini_hochberg
 

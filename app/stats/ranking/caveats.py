@@ -21,6 +21,7 @@ from app.stats.ranking import design_checks, rank_sets, recipe_caveats
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ratings import Codes, Ratings
 from app.stats.testing import resampling
+from app.stats.testing.common_segments import CommonSegmentsByPair
 from app.stats.testing.pair_tests import (
     FEWEST_DOCUMENTS,
     PAIRED_TESTS,
@@ -28,7 +29,6 @@ from app.stats.testing.pair_tests import (
     number_of_resamples,
     resamples_needed_beyond_cap,
 )
-from app.stats.testing.significance import CommonSegmentsByPair
 
 _MOST_NAMES = 8
 NO_RATINGS = (

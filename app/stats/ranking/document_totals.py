@@ -28,8 +28,8 @@ from app.stats.intervals import document_sums_relative_to_mean_of_systems
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking.effects import SuperiorityChances, count_better_segments
 from app.stats.ratings import Codes, Floats, RatingLabels
+from app.stats.testing.common_segments import CommonSegmentsByPair, all_system_pairs, common_segment_masks
 from app.stats.testing.permutation import PairsWithSameSegments
-from app.stats.testing.significance import CommonSegmentsByPair, all_system_pairs, common_segment_masks
 
 _PAIRS_AT_ONCE = 16
 

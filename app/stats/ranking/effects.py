@@ -8,7 +8,7 @@ import numpy as np
 
 from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.ratings import Floats
-from app.stats.testing.significance import all_system_pairs
+from app.stats.testing.common_segments import all_system_pairs
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ import numpy as np
 from app.domain.recipe import Repeats
 from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, average_ratings_per_segment, round_scores
 from app.stats.ratings import Bools, Floats, Ratings
-from app.stats.testing.significance import all_system_pairs, common_segment_masks
+from app.stats.testing.common_segments import all_system_pairs, common_segment_masks
 
 MOST_CELLS = 20_000_000
 """Most documents × pairs for which each document is left out in turn."""

@@ -18,13 +18,13 @@ from app.stats.ranking.result import PairRow
 from app.stats.ranking.whole_domains import precision_for_new_domains
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
-from app.stats.testing.pair_tests import PAIRED_TESTS
-from app.stats.testing.significance import (
+from app.stats.testing.common_segments import (
     CommonSegmentsByPair,
     all_system_pairs,
     iterate_pair_differences_in_batches,
 )
-from app.stats.testing.verdict import AdjustedTestResults
+from app.stats.testing.pair_tests import PAIRED_TESTS
+from app.stats.testing.wins import AdjustedTestResults
 
 
 def uses_common_segments(recipe: Recipe, shared: CommonSegmentsByPair) -> bool:

@@ -29,12 +29,12 @@ from app.stats.ranking.influence import LeaveOneOutDifferences
 from app.stats.ranking.pair_rows import PairwiseEvidence, make_pair_rows, uses_common_segments
 from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
 from app.stats.ranking.result import Ranking, SegmentScoreTable
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 from app.stats.selection import DroppedRowCount, select_rows_by_recipe
-from app.stats.side_tables import DocumentTable
+from app.stats.testing.common_segments import all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.pair_tests import PAIRED_TESTS
-from app.stats.testing.significance import all_system_pairs, reduce_pairs_to_common_segments
-from app.stats.testing.verdict import run_tests_and_decide_wins
+from app.stats.testing.wins import run_tests_and_decide_wins
 
 
 def rank_systems(

@@ -15,7 +15,7 @@ from app.stats.ranking.rank_sets import RankSets
 from app.stats.ranking.result import SegmentScoreTable, SystemRow
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
-from app.stats.testing.verdict import AdjustedTestResults
+from app.stats.testing.wins import AdjustedTestResults
 
 
 def make_system_rows(

@@ -6,7 +6,7 @@ import numpy as np
 
 from app.stats.aggregate import ScoreMatrix
 from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision
-from app.stats.testing.significance import CommonSegmentsByPair, iterate_pair_differences_in_batches
+from app.stats.testing.common_segments import CommonSegmentsByPair, iterate_pair_differences_in_batches
 
 
 def precision_for_new_domains(shared: CommonSegmentsByPair, panel: ScoreMatrix) -> EstimatePrecision | None:

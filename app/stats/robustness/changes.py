@@ -9,8 +9,8 @@ from typing import Final, Literal, Protocol, get_args
 import numpy as np
 
 from app.domain.errors import Invalid
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import DocumentTable
 
 Group = Literal[
     "references",

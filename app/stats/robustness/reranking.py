@@ -20,6 +20,7 @@ from app.stats.aggregate import (
 )
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Codes, RatingRole, Ratings
 from app.stats.recipe_normalization import normalize_ranked_rows
 from app.stats.robustness.changes import (
@@ -37,7 +38,6 @@ from app.stats.robustness.ranking_places import (
     make_ranking_order_and_clusters,
 )
 from app.stats.selection import DroppedRowCount, RowSelection, select_rows_by_recipe
-from app.stats.side_tables import DocumentTable
 
 EVERY_ROLE = tuple(role.name.lower() for role in RatingRole)
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from app.domain.recipe import Recipe
-from app.stats.ranking.rank_totals import SummableRatings, rank_from_sums
+from app.stats.ranking.rank_from_sums import SummableRatings, rank_from_sums
 from app.stats.ranking.result import Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
 from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.ranking_places import RankingOrderAndClusters, make_ranking_order_and_clusters
@@ -17,7 +18,6 @@ from app.stats.robustness.reranking import (
     drop_slow_recipe_choices,
     take_experiment_fields_from_ranking,
 )
-from app.stats.side_tables import DocumentTable
 
 
 class ChangeableSummableRatings(Protocol):

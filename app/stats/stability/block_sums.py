@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.design.values import Bools, Codes
+from app.design.design_inputs import Bools, Codes
 from app.stats.ratings import Floats, RatingLabels, Ratings
 from app.stats.stability.extraction import (
     DocumentRaterPools,

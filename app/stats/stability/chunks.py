@@ -16,8 +16,8 @@ from functools import cached_property
 import numpy as np
 
 from app.design.assignment import draw_documents_from_buckets
+from app.design.design_inputs import Codes
 from app.design.simulate import simulate_rater_assignments
-from app.design.values import Codes
 from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from app.design.values import Bools, Codes
+from app.design.design_inputs import Bools, Codes
 from app.domain.errors import Invalid
 from app.stats.ratings import Floats, Ratings
 from app.stats.selection import DroppedRowCount

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from app.design.values import Bools, Codes
+from app.design.design_inputs import Bools, Codes
 from app.stats.stability.request import StabilityRequest
 from app.stats.stability.srp import Order
 from app.stats.stability.testing import Claims

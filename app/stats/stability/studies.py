@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from app.design.values import Codes
+from app.design.design_inputs import Codes
 from app.stats.normalize import Method
 from app.stats.ratings import Bools, Floats
 from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocuments

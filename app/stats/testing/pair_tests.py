@@ -16,20 +16,20 @@ from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
 from app.stats.testing.bca import RESAMPLES, bca_paired_p_values, bca_two_sample_p_values
-from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
-from app.stats.testing.permutation import (
-    MOST_PERMUTATIONS,
-    capped_number_of_permutations,
-    count_extreme_permuted_sums,
-    permutations_needed,
-)
-from app.stats.testing.significance import (
+from app.stats.testing.common_segments import (
     CommonSegmentsByPair,
     all_system_pairs,
     common_unit_differences,
     document_means_of_system,
     group_scores_by_common_units,
     iterate_pair_differences_in_batches,
+)
+from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
+from app.stats.testing.permutation import (
+    MOST_PERMUTATIONS,
+    capped_number_of_permutations,
+    count_extreme_permuted_sums,
+    permutations_needed,
 )
 from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
 

@@ -14,8 +14,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
+from app.stats.rating_metadata import Micros
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.side_tables import Micros
 from app.stats.timing.timing import PAUSE, PER_WORD, RaterActionLog
 
 MOST = (1 << 20) - 1

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from app.domain.errors import Invalid
 from app.stats.plain_values import number_or_none
 from app.stats.quality.drift import least_squares_trend
+from app.stats.rating_metadata import Micros, RatingEventTable
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.side_tables import Micros, RatingEventTable
 
 PAUSE = 30.0
 """Seconds of a gap that count whatever is on the screen; our own choice (docs/hours-and-progress.md)."""

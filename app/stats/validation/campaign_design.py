@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Codes, Floats, Ratings
-from app.stats.side_tables import DocumentTable
 from app.stats.validation.worlds import CATASTROPHES, ScoreGeneratingProcess
 
 OwnWorld = Literal["clean", "topics", "rater_system", "skewed", "weak_null", "peeking"]

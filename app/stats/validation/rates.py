@@ -13,8 +13,8 @@ from app.domain.recipe import Recipe
 from app.stats.ranking.design_checks import share_of_documents_with_same_raters
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable
 from app.stats.validation.campaign_design import CampaignWithRedrawnScores, OwnWorld
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.studies import StudyPopulation

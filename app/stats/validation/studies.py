@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import COLUMNS, Codes, RatingLabels, Ratings
-from app.stats.side_tables import DocumentTable
 
 Indices = npt.NDArray[np.intp]
 PAIRED_SHARE = 0.5

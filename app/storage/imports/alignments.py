@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from app.domain.alignment import NO_SOURCE, find_alignment_fault
 from app.domain.errors import Place
-from app.storage.full_scans import execute_full_scan
 from app.storage.imports.merge import MOST_PLACES, ImportContradiction
 from app.storage.imports.staging import OUTPUTS_OF
+from app.storage.query_planning import execute_full_scan
 
 ANY = "SELECT EXISTS (SELECT FROM staged_alignments)"
 _OUTPUTS = OUTPUTS_OF.format(table="staged_alignments")

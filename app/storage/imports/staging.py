@@ -8,7 +8,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.db import COMMAND_TIMEOUT, driver_connection
-from app.storage.imports.copy_text import NAMES, TABLES, CopyBuffer, canonical_json
+from app.storage.imports.copy_format import NAMES, TABLES, CopyBuffer, canonical_json
 from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 __all__ = [

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.storage.leases import leases
 from app.storage.leases.handover import replace_begun_task_with_empty_copy
-from app.storage.leases.one_person import HAS_ANOTHER
+from app.storage.leases.person_clashes import HAS_ANOTHER
 from app.storage.recorder.judgments import LOCK, Connection
 
 # The rater could still continue the task, but their person now has another rating of something in it.

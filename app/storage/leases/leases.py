@@ -19,7 +19,7 @@ from app.storage.attention import LAST
 from app.storage.db import driver_connection
 from app.storage.leases.attention import AttentionCheckSampling, insert_due_attention_check
 from app.storage.leases.handover import replace_begun_task_with_empty_copy
-from app.storage.leases.one_person import HAS_ANOTHER, LOCKED
+from app.storage.leases.person_clashes import HAS_ANOTHER, LOCKED
 from app.storage.recorder.judgments import LIVE, Connection
 from app.storage.recorder.judgments import LOCK as LOCK_CAMPAIGN
 

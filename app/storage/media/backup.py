@@ -14,7 +14,7 @@ from typing import BinaryIO, cast
 from app.domain.errors import NotFound
 from app.storage.backup import CHUNK, BackupDamaged, BackupExists
 from app.storage.embedded.folders import fsync_folder
-from app.storage.media.files import MediaBytesMissing, MediaStore
+from app.storage.media.stores import MediaBytesMissing, MediaStore
 
 SUFFIX = ".media.tar"
 

@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING, parse_media_element
 from app.domain.media_types import MediaFacts
-from app.storage.full_scans import execute_full_scan
 from app.storage.optional_filters import join_optional_conditions
+from app.storage.query_planning import execute_full_scan
 from app.storage.tables import activity, campaigns, media_files, media_uploads, signing_keys
 
 MediaRow = sa.Row[Any]

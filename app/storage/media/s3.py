@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.domain.errors import Invalid, Unavailable
-from app.storage.media.files import PIECE, MediaBytesMissing
+from app.storage.media.stores import PIECE, MediaBytesMissing
 
 ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 

@@ -21,6 +21,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
 from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
+from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
 from app.storage.organizations import (
     DEFAULT,
     organization_of_row_id,
@@ -28,7 +29,6 @@ from app.storage.organizations import (
     search_path_statement,
     use_organization,
 )
-from app.storage.pulse import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
 from app.storage.recorder.arrivals import ENOUGH, RecentAnswerSenders
 from app.storage.recorder.judgments import (
     STORED,

@@ -1,11 +1,20 @@
 """All tables. Constraints are in the database first; composite keys keep every row within its campaign."""
 
 from app.storage.tables._metadata import metadata
-from app.storage.tables.access import archive_links, idempotency, sessions, tokens
 from app.storage.tables.accounts import account_sessions, accounts, logout_tokens
+from app.storage.tables.activity_and_screen_answers import (
+    activity,
+    calibration_pairs,
+    calibration_sets,
+    flags,
+    hour_adjustments,
+    screen_judgments,
+    variants,
+)
 from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, seals, versions
 from app.storage.tables.comments import comments
+from app.storage.tables.credentials import archive_links, idempotency, sessions, tokens
 from app.storage.tables.exclusions import exclusions
 from app.storage.tables.imports import import_chunks, import_files, imports
 from app.storage.tables.jobs import chunk_results, jobs
@@ -35,15 +44,6 @@ from app.storage.tables.tasks import item_credits, items, leases, tasks
 from app.storage.tables.texts import documents, outputs, reference_texts, segments, systems
 from app.storage.tables.tutorials import tutorial_answers
 from app.storage.tables.webhooks import webhook_deliveries, webhook_events, webhook_streams, webhooks
-from app.storage.tables.work import (
-    activity,
-    calibration_pairs,
-    calibration_sets,
-    flags,
-    hour_adjustments,
-    screen_judgments,
-    variants,
-)
 
 __all__ = [
     "account_sessions",

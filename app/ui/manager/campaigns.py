@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request, Response
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import CampaignSort
 from app.services.campaigns.setup import filter_judged_campaign_keys
+from app.ui.manager.page_table import CAMPAIGNS
 from app.ui.manager.pages import Onlooker
-from app.ui.manager.table import CAMPAIGNS
 from app.ui.messages import mark_translatable
 from app.ui.pages import PageRoute, render_page
 from app.web import pagination

@@ -12,9 +12,9 @@ from app.services.access.tokens import MANAGES
 from app.services.campaigns.campaigns import BASES
 from app.services.templates.templates import TEMPLATES
 from app.ui.manager.actors import list_actor_names_json
-from app.ui.manager.contents import list_protocol_titles
+from app.ui.manager.page_table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPageDefinition
+from app.ui.manager.page_values import list_protocol_titles
 from app.ui.manager.pages import Manager
-from app.ui.manager.table import ALL_AUDIT, NEW_CAMPAIGN, TOKENS, ManagerPageDefinition
 from app.ui.pages import PageRoute, render_page
 from app.web.access import CredentialBoundToCampaign
 from app.web.deps import DatabaseDep

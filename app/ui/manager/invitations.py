@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from app.stats.quality.choices import Check
+from app.stats.quality.quality_criteria import Check
 from app.ui.messages import mark_translatable
 
 CODE_CHECKS: Mapping[Check, str] = {

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from app.services.jobs import jobs, side_by_side
 from app.services.jobs.jobs import JobView
 from app.ui.access import Reader
-from app.ui.manager.table import PAGES
+from app.ui.manager.page_table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 

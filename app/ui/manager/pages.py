@@ -16,9 +16,18 @@ from app.services.campaigns import campaigns
 from app.services.campaigns.setup import CampaignSetupFacts, get_setup_facts
 from app.storage.campaigns import CampaignNotFound
 from app.ui.assets import FOLDER
-from app.ui.manager.contents import PageVisit
+from app.ui.manager.page_table import (
+    COORDINATOR,
+    GROUPS,
+    MANAGER,
+    PAGES,
+    VIEWER,
+    WHY_NOT,
+    Contents,
+    ManagerPageDefinition,
+)
+from app.ui.manager.page_values import PageVisit
 from app.ui.manager.setup_steps import DRAFT, find_next_step, list_setup_steps
-from app.ui.manager.table import COORDINATOR, GROUPS, MANAGER, PAGES, VIEWER, WHY_NOT, Contents, ManagerPageDefinition
 from app.ui.messages import language_of_request, load_page_messages
 from app.ui.pages import render_page
 from app.web.access import CoordinatorWithoutTeam, NoCredential, RoleLacksRights, authenticate_cookie

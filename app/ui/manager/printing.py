@@ -24,6 +24,7 @@ from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.forms import describe_error
 from app.ui.manager.long_reports import make_start_button_values
+from app.ui.manager.page_table import PAGES
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.ranking import (
     DEFAULT_RECIPE,
@@ -31,7 +32,6 @@ from app.ui.manager.ranking import (
     ranking_address,
     redact_ranking_for_reader,
 )
-from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 

@@ -32,11 +32,11 @@ from app.storage.db import Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.claims import describe_ranking_claims
-from app.ui.manager.contents import list_ranking_recipe_names
 from app.ui.manager.evidence import list_ranking_questions_and_answers
 from app.ui.manager.long_reports import make_start_button_values
+from app.ui.manager.page_table import PAGES
+from app.ui.manager.page_values import list_ranking_recipe_names
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.table import PAGES
 from app.ui.messages import language_of_request, load_page_messages, mark_translatable
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep

@@ -12,8 +12,8 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.people import raters
 from app.ui.manager.actors import list_actor_names_json
+from app.ui.manager.page_table import PAGES
 from app.ui.manager.pages import RequiredSessionRole, render_campaign_page
-from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 

@@ -18,10 +18,10 @@ from app.services.jobs import side_by_side
 from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.contents import list_ranking_recipe_names
 from app.ui.manager.long_reports import make_start_button_values
+from app.ui.manager.page_table import PAGES
+from app.ui.manager.page_values import list_ranking_recipe_names
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.table import PAGES
 from app.ui.pages import PageRoute
 from app.web.deps import CampaignKey, DatabaseDep
 

@@ -29,13 +29,13 @@ from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
 from app.ui.manager.long_reports import make_start_button_values
+from app.ui.manager.page_table import PAGES, ManagerPageDefinition
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.table import PAGES, ManagerPageDefinition
 from app.ui.messages import language_of_request
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksRights, require_visible_campaigns
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.naming import check_may_specify_raters
+from app.web.rater_naming_rights import check_may_specify_raters
 
 AnyKind = Report[Any, Any]
 MOST_SYSTEMS = 1000

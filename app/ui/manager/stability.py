@@ -30,8 +30,8 @@ from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
 from app.ui.manager.long_reports import make_start_button_values
+from app.ui.manager.page_table import PAGES
 from app.ui.manager.pages import render_campaign_page
-from app.ui.manager.table import PAGES
 from app.ui.messages import language_of_request, mark_translatable
 from app.ui.pages import PageRoute
 from app.web.conditional import conditional_response

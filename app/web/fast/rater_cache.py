@@ -24,8 +24,8 @@ from app.storage.campaigns import CampaignNotFound
 from app.storage.organizations import organization_of_row_id, switch_current_organization
 from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
 from app.web.cookies import check_origin_and_csrf_token, read_session_cookie
-from app.web.queries import check_query_parameters
-from app.web.strangers import FAMILIAR_FOR
+from app.web.query_parameters import check_query_parameters
+from app.web.unauthenticated_limits import FAMILIAR_FOR
 
 MOST_RATERS = 10_000
 # With 300 s, a rater who posts every 35 s was looked up at every ninth post. It must be shorter than the time for which

@@ -32,7 +32,7 @@ from app.web.openapi.components import (
 )
 from app.web.openapi.suffixes import fold_suffix_operations
 from app.web.problems import MEDIA_TYPE, Problem
-from app.web.queries import RoutesCacheKey, generate_openapi_one_at_a_time
+from app.web.query_parameters import RoutesCacheKey, generate_openapi_one_at_a_time
 
 TITLES = {
     400: "The request cannot be read.",

@@ -13,14 +13,14 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.reports.components import report as components
 from app.reports.forecast import report as forecast
-from app.reports.inputs.model_ratings import RatingsWithVarianceModel, parse_component_draw_chunks
 from app.reports.inputs.recipe_input import NOTHING, RecipeInput
+from app.reports.inputs.variance_model_input import RatingsWithVarianceModel, parse_component_draw_chunks
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
-from app.reports.power.work import PowerPlanner
+from app.reports.power.planner import PowerPlanner
 from app.stats.planning.planning import DEFAULTS
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings, ScoreScale
-from app.stats.side_tables import DocumentTable
 from app.stats.validation.worlds import WORLDS, WorldName, simulate_campaign
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
 

@@ -12,7 +12,7 @@ from app.reports.components.lines import estimate_study_reliability
 from app.reports.forecast import report as forecast
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
-from app.reports.power.work import PowerPlanner
+from app.reports.power.planner import PowerPlanner
 from tests.reports.components.test_report import modelled, planned, told
 from tests.stats.components.test_hidden import apart
 from tests.stats.components.worlds import crossed

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from app import reports
-from app.jobs import work as job_work
+from app.jobs import job_steps as job_work
 from app.reports import registry
 from app.reports.kit import request, store
 from app.reports.kit.report import Report

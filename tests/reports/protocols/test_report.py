@@ -9,8 +9,8 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.reports.kit import request, store
-from app.reports.protocols import of_a_campaign as protocols_of_a_campaign
 from app.reports.protocols import report as protocols
+from app.reports.protocols import single_campaign as protocols_of_a_campaign
 from app.reports.protocols.view import ProtocolComparisonView
 from app.storage import embedded
 from tests.reports.languages import World, lines

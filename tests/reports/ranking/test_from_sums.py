@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from app.domain.errors import Invalid
-from app.jobs import work as job_work
+from app.jobs import job_steps as job_work
 from app.reports import registry
 from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit import store

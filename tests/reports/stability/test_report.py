@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from app.domain.errors import Invalid, NotFound
-from app.jobs.work import load_job_work
+from app.jobs.job_steps import load_job_work
 from app.reports.inputs import named_recipes
 from app.reports.kit import store
 from app.reports.kit.processes import make_chunk_executor

@@ -16,7 +16,7 @@ from app.storage import housekeeping, jobs_queue, migrate, tokens
 from app.storage.db import Database, Session
 from app.storage.embedded import roles
 from app.storage.housekeeping import LOCK
-from app.storage.leases import one_person
+from app.storage.leases import person_clashes
 
 TABLES = (
     "tokens",
@@ -187,4 +187,4 @@ def test_no_two_advisory_locks_are_one() -> None:
         tokens._FIRST_ADMIN_LOCK,
     ]
     assert len({*numbers}) == len(numbers)
-    assert max(numbers) < one_person.LOCKED, "those of campaigns are beside them"
+    assert max(numbers) < person_clashes.LOCKED, "those of campaigns are beside them"

@@ -12,7 +12,7 @@ from app.domain.errors import Invalid
 from app.formats.base import JudgmentRow, LineLocation, OutputRow, ReadLog, Record, SegmentRow
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
-from app.services.data import intake, merging
+from app.services.data import merging, record_import
 from app.storage.imports import staging
 from tests.spine import Spine, opened
 
@@ -36,7 +36,7 @@ def chunks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         given.append(1)
         give(self, lines, campaign)
 
-    monkeypatch.setattr(intake, "CHUNK", 1)
+    monkeypatch.setattr(record_import, "CHUNK", 1)
     monkeypatch.setattr(merging.BackgroundMerger, "submit", counted)
     return given
 
@@ -90,7 +90,7 @@ def test_chunks_store_what_one_piece_stores(
     in_chunks = spine.take("chunked", format, data)["stored"]
     assert len(chunks) >= 2
     n = len(chunks)
-    monkeypatch.setattr(intake, "CHUNK", 10_000)
+    monkeypatch.setattr(record_import, "CHUNK", 10_000)
     assert spine.take("whole", format, data)["stored"] == in_chunks
     assert len(chunks) == n
     assert said(spine, "chunked") == said(spine, "whole")
@@ -142,8 +142,8 @@ def test_scores_that_need_texts_are_stored_chunk_by_chunk(spine: Spine, chunks: 
         new = campaigns.NewCampaign(key="p", name="p", protocol="postedit")
         view = campaigns.create_campaign(session, new, actor="test")
         records = [*edited("d1"), *edited("d2"), *edited("d3")]
-        counts = intake.import_records(
-            intake.RunningImport(session, view, "test", "edits"), records, ReadLog(), by_document=True
+        counts = record_import.import_records(
+            record_import.RunningImport(session, view, "test", "edits"), records, ReadLog(), by_document=True
         )
     assert counts["judgments"] == 3
     assert len(chunks) == 2

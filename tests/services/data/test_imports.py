@@ -12,7 +12,7 @@ import pytest
 
 from app.domain.errors import AppError, Conflict, Invalid
 from app.formats.base import ReaderLimits
-from app.services.data import imports, intake
+from app.services.data import imports, record_import
 from app.storage import embedded
 from app.storage.db import Session
 from app.storage.imports import staging
@@ -189,7 +189,7 @@ def test_records_in_any_order_are_staged_in_pieces_and_stored_the_same(
         copied(session, buffer)
 
     monkeypatch.setattr(staging, "copy_into_staging", copy)
-    monkeypatch.setattr(intake, "CHUNK", 5)
+    monkeypatch.setattr(record_import, "CHUNK", 5)
     pieces = spine.take("pieces", "jsonl", data)
     assert len(held) == 6  # of 29 records
     assert max(held) <= 15  # a judgment may bring a segment and an item

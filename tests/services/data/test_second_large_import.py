@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from app.reports.inputs.campaign import CampaignInfo
-from app.services.data import intake, merging
-from app.storage import embedded, planner_statistics
+from app.services.data import merging, record_import
+from app.storage import embedded, query_planner_statistics
 from app.storage.imports import staging
 from benchmarks import synthetic
 from tests.spine import Spine, fresh
@@ -51,8 +51,8 @@ def test_the_last_chunk_of_a_second_campaign_reads_each_item_a_few_times(
         read.append(self._session.execute(text(READ)).scalar_one())
 
     monkeypatch.setattr(merging.ImportMerge, "merge_lines", merge_and_count)
-    monkeypatch.setattr(intake, "CHUNK", CHUNK)
-    monkeypatch.setattr(planner_statistics, "MANY", CHUNK if refreshed else LARGE)
+    monkeypatch.setattr(record_import, "CHUNK", CHUNK)
+    monkeypatch.setattr(query_planner_statistics, "MANY", CHUNK if refreshed else LARGE)
     spine.take("large", "mqm-tsv", judged(tmp_path, LARGE))
     items = spine.ask("SELECT count(*) FROM items i JOIN campaigns c ON c.id = i.campaign_id AND c.key = 'large'")[0][0]
     assert len(read) > 10
@@ -64,4 +64,4 @@ def test_an_import_does_not_wait_for_another_that_refreshes_statistics(spine: Sp
     with psycopg.connect(spine.url) as other:
         other.execute("ANALYZE items, judgments")
         stored = spine.take("large", "mqm-tsv", judged(tmp_path, 5_850))["stored"]
-    assert stored["judgments"] == 5_850 > planner_statistics.MANY
+    assert stored["judgments"] == 5_850 > query_planner_statistics.MANY

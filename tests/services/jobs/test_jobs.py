@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from app.domain.errors import AppError, Invalid
-from app.jobs.work import QueueEntryComputer
+from app.jobs.job_steps import QueueEntryComputer
 from app.reports import registry
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
@@ -244,7 +244,7 @@ def test_what_is_lost_again_and_again_ends(spine: Spine) -> None:
 
 def test_the_queue_holds_no_more_of_a_job_than_its_window(spine: Spine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "WINDOW", 2)
-    monkeypatch.setattr("app.jobs.work.WINDOW", 2)
+    monkeypatch.setattr("app.jobs.job_steps.WINDOW", 2)
     expected = undisturbed(spine)
     job = ask(spine)
     most = 0

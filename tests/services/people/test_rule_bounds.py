@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from app.protocols.base import JudgmentMeasure
-from app.services.people.answer_rule import ExpectedAnswerRule
+from app.services.people.expected_answer_rule import ExpectedAnswerRule
 from app.services.people.rule_bounds import list_unsatisfiable_rules
 from app.stats.ratings import ScoreScale
 

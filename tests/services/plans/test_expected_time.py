@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.design.design import BalanceRule, ControlRules, Design, DocumentChoice
+from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
-from app.design.values import DocumentToPlan, Rater, System, TestSet
 from app.services.plans.expected_time import estimate_compile_seconds, is_compilation_slow
 from app.services.plans.plan_input import PlanInput
 

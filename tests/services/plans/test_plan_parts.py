@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.design.values import DocumentToPlan, TestSet
+from app.design.design_inputs import DocumentToPlan, TestSet
 from app.services.plans.plan_input import CalibrationSetMissing, PlanInput, restrict_to_calibration_set
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from app.reports.document_scores import report as document_scores
-from app.stats.agreement import distributions as spread
+from app.stats.agreement import score_distributions as spread
 from app.stats.agreement.document_scores import (
     correlate_document_with_segment_scores,
     document_score_pearson,

@@ -14,8 +14,8 @@ from app.stats.inference.by_rater import precision_for_new_raters
 from app.stats.intervals import interval_half_widths
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow, Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable
 
 PLAIN = replace(NAMED["recommended"], normalize="none", rank_sets=False, influence=False)
 

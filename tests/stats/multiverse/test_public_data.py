@@ -15,8 +15,8 @@ from scipy.stats import mannwhitneyu, ttest_ind
 
 from app.domain.recipe import NAMED, ExclusionTarget
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.test_universes import check_each_universe, made
 from tests.stats.robustness.test_public_data import cs_en, hi_bn
 from tests.stats.robustness.twin import plain, segment_means

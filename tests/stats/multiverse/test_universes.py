@@ -22,8 +22,8 @@ from app.stats.multiverse.shares import compute_claim_shares
 from app.stats.multiverse.space import TESTS, ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings, ScoreScale
-from app.stats.side_tables import DocumentTable
 from tests.stats.multiverse.counting import check_shares
 
 BASE = replace(NAMED["recommended"], permutations=400)

@@ -7,9 +7,9 @@ from typing import cast
 
 import pytest
 
-from app.design.checks import PlanProperties
 from app.design.design import Design
 from app.design.plan import Plan
+from app.design.plan_properties import PlanProperties
 from app.stats.planning import plan_forecast
 
 LENGTHS = {"d1": 4, "d2": 6, "d3": 11, "cal:1": 50, "cal:2": 50}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from app.stats.postediting import closest, compare, curve, operations, rates
+from app.stats.postediting import closest, compare, operations, rates, ter_by_reference_count
 from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix, SegmentTexts
 from app.stats.postediting.operations import Tokenization
 
@@ -159,7 +159,7 @@ def test_labs_are_compared_by_chances_and_own_post_edits_are_left_out(world: lis
 def test_the_curve_orders_post_edits_from_the_farthest_and_ends_with_all(
     world: list[OutputReferenceEditMatrix],
 ) -> None:
-    drawn = curve.compute_ter_by_reference_count(world, [0, 1, 2])
+    drawn = ter_by_reference_count.compute_ter_by_reference_count(world, [0, 1, 2])
     assert drawn is not None
     for line in drawn.systems:
         assert line.single[0] >= line.single[1]
@@ -181,7 +181,7 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
         )
         for n in range(2)
     ]
-    drawn = curve.compute_ter_by_reference_count(found, [0, 1])
+    drawn = ter_by_reference_count.compute_ter_by_reference_count(found, [0, 1])
     assert drawn is not None
     first, second = drawn.systems
     assert first.single == pytest.approx((70.0, 20.0))
@@ -194,9 +194,9 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
 
 
 def test_there_is_no_curve_of_one_system_or_without_shared_segments(world: list[OutputReferenceEditMatrix]) -> None:
-    assert curve.compute_ter_by_reference_count(world, [0]) is None
-    assert curve.compute_ter_by_reference_count(world, [0, 5]) is None
-    assert curve.compute_ter_by_reference_count([], [0, 1]) is None
+    assert ter_by_reference_count.compute_ter_by_reference_count(world, [0]) is None
+    assert ter_by_reference_count.compute_ter_by_reference_count(world, [0, 5]) is None
+    assert ter_by_reference_count.compute_ter_by_reference_count([], [0, 1]) is None
 
 
 def test_an_interval_needs_documents_that_differ(world: list[OutputReferenceEditMatrix]) -> None:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from app.stats.quality.alike_raters import measure_rater_pair_similarity
 from app.stats.quality.controls import MOST_EXACT, degraded_below_original_test, run_control_tests
+from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
 from app.stats.quality.outliers import outlier_p_values
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
@@ -22,7 +23,6 @@ from app.stats.quality.repeats import (
     summarize_repeats,
 )
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
-from app.stats.quality.simulated_chances import ExceedanceCount, refine_p_values
 from app.stats.quality.within_tasks import RaterJudgmentsInOrder, measure_rater_change_within_tasks
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 from app.stats.testing.adjust import benjamini_hochberg

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.quality.choices import ControlTestName, RaterQualityCriteria
 from app.stats.quality.controls import degraded_below_original_test, run_control_tests
 from app.stats.quality.drift import cusum, least_squares_trend
 from app.stats.quality.habits import chance_of_run, compute_habits_of_rater, expected_longest_run, longest_run
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import compare_raters_with_panel, spearman
+from app.stats.quality.quality_criteria import ControlTestName, RaterQualityCriteria
 from app.stats.quality.report import completion_code_kind_for_verdict, make_rater_quality_report
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 

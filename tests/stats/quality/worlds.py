@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.simulation.model import RaterModelVariances
+from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.stats.side_tables import RatingEventTable
 
 VARIANCE = RaterModelVariances()
 MEAN = 75.0

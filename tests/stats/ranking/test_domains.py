@@ -13,8 +13,8 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.stats.ranking.ranking import rank_systems
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable
 
 WMT24, WMT25 = NAMED["wmt24-esa"], NAMED["wmt25"]
 DOMAINS = ("news", "news", "news", "speech", "speech", "social")

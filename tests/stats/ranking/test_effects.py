@@ -12,7 +12,7 @@ from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.ranking.effects import probability_of_superiority
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.testing.significance import all_system_pairs
+from app.stats.testing.common_segments import all_system_pairs
 
 CELLS = st.lists(
     st.tuples(st.sampled_from("ABC"), st.integers(1, 6), st.integers(0, 4).map(lambda n: n / 10)),

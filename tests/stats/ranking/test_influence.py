@@ -14,8 +14,8 @@ from app.stats.ranking import influence
 from app.stats.ranking.influence import LeaveOneOutDifferences, summarize_influence
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow, Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.side_tables import DocumentTable
 
 PLAIN = Recipe(name="plain", test="permutation", permutations=100, unit="segment")
 

@@ -11,8 +11,8 @@ import pytest
 from app.domain.recipe import NAMED, Recipe
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingRole, Ratings
-from app.stats.side_tables import DocumentTable
 from tests.stats.ranking.recipe_twin_rows import Row
 from tests.stats.ranking.recipe_twins import TWINS, said
 

@@ -9,11 +9,11 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
+from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 from app.stats.robustness.changes import FACTORS, GROUPS, ScoreChange, apply_score_change
 from app.stats.robustness.ranking_places import RankingOrderAndClusters, compare_rankings
 from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, select_and_normalize_rows
-from app.stats.side_tables import DocumentTable
 from tests.stats.robustness.twin import Row, indicators, moved, plain, scaled, standing, without
 
 WMT_DA = NAMED["wmt-da"]

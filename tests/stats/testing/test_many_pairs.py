@@ -10,8 +10,8 @@ import pytest
 
 from app.stats.aggregate import ScoreMatrix
 from app.stats.ranking import influence
-from app.stats.testing import permutation, resampling, significance
-from app.stats.testing.significance import (
+from app.stats.testing import common_segments, permutation, resampling
+from app.stats.testing.common_segments import (
     CommonSegmentsByPair,
     iterate_pair_differences_in_batches,
     reduce_pairs_to_common_segments,
@@ -46,7 +46,7 @@ def peak_of(compute: Callable[[], object]) -> int:
 
 def test_pairs_of_many_systems_take_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """4,950 pairs on 10,000 documents are 400 MB for each of a dozen arrays."""
-    for module, limit in ((significance, "_CHUNK"), (permutation, "_DIFFERENCES")):
+    for module, limit in ((common_segments, "_CHUNK"), (permutation, "_DIFFERENCES")):
         monkeypatch.setattr(module, limit, 10_000)
     given, kept = panel(40, 1_000), list[CommonSegmentsByPair]()
     assert (
@@ -74,8 +74,8 @@ def test_pairs_some_at_a_time_are_those_at_once(missing: float, monkeypatch: pyt
     given = panel(12, 40, missing=missing)
     at_once = reduce_pairs_to_common_segments(given, 1, unit="document")
     (whole,) = iterate_pair_differences_in_batches(at_once.blocks)
-    monkeypatch.setattr(significance, "_CHUNK", 100)
-    monkeypatch.setattr(significance, "_PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(common_segments, "_CHUNK", 100)
+    monkeypatch.setattr(common_segments, "_PAIRS_AT_ONCE", 7)
     monkeypatch.setattr(permutation, "_DIFFERENCES", 100)
     in_parts = reduce_pairs_to_common_segments(given, 1, unit="document")
     parts = [np.concatenate(one) for one in zip(*iterate_pair_differences_in_batches(in_parts.blocks), strict=True)]

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.stats.side_tables import RatingEventTable
+from app.stats.rating_metadata import RatingEventTable
 from app.stats.timing import timing
-from app.stats.timing.pace import RaterHandInHistory, _gaps, forecast_campaign_end, tasks_per_time_unit
+from app.stats.timing.campaign_end_forecast import RaterHandInHistory, _gaps, forecast_campaign_end, tasks_per_time_unit
 from app.stats.timing.timing import RaterActionLog, WorkStretches
 
 SECOND = 1_000_000

@@ -18,7 +18,14 @@ from app.reports.kit.charts.declaration import (
     Target,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.sheet import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
+from app.reports.kit.charts.drawing_surface import (
+    CHARACTER,
+    HEAD,
+    LINE,
+    MARGIN,
+    DrawingSurface,
+    wrap_notes_as_sentences,
+)
 
 ROW, WIDE = 24.0, 360.0
 NARROWEST = 560.0

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
-from app.domain.cells import escape_formula
+from app.domain.spreadsheet_cells import escape_formula
 from app.reports.kit.table import Cell
 
 

@@ -48,7 +48,7 @@ from app.services.data.parallel.messages import (
     ReaderStart,
     StartOfRecordReading,
 )
-from app.storage.imports.copy_text import CopyBuffer
+from app.storage.imports.copy_format import CopyBuffer
 
 READERS: Final = 2  # fixed, not the number of cores, because the stored order of items depends on it
 LARGE: Final = 16 << 20  # unpacked bytes of all files that justify half a second to start the readers

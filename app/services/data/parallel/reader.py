@@ -31,7 +31,7 @@ from app.services.data.parallel.messages import (
     TooManyBadLinesMessage,
 )
 from app.services.data.staging_writer import StagingWriter, reduce_garbage_collection
-from app.storage.imports.copy_text import CopyBuffer
+from app.storage.imports.copy_format import CopyBuffer
 
 
 @dataclass(slots=True)

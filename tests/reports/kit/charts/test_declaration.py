@@ -11,7 +11,7 @@ from app.reports.kit.charts import canvas
 from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.charts.declaration import collect_chart_values
-from app.reports.kit.charts.heat import HeatMap, HeatMapCell, plot_heat_map
+from app.reports.kit.charts.heat_map import HeatMap, HeatMapCell, plot_heat_map
 
 REPORTS = {**registry.ALL, **registry.WITH_OWN_ROUTES}
 SPARSE = {"campaigns/xsts"}

@@ -15,7 +15,7 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.formats.base import ReaderLimits
-from app.services.data import intake
+from app.services.data import record_import
 from app.services.data.parallel import dispatch
 from app.services.data.parallel.dispatch import ReaderLost, ReaderProcess
 from app.services.data.parallel.messages import ReaderStart
@@ -44,7 +44,7 @@ def readers(monkeypatch: pytest.MonkeyPatch) -> list[ReaderProcess]:
 
     monkeypatch.setattr(dispatch, "LARGE", 1)
     monkeypatch.setattr(ReaderProcess, "__init__", counted)
-    monkeypatch.setattr(intake, "CHUNK", 4)
+    monkeypatch.setattr(record_import, "CHUNK", 4)
     return started
 
 
