@@ -71,7 +71,7 @@ def load_pearmut_users(session: Session, campaign_id: int) -> Sequence[Row]:
 
 
 def find_user_by_pearmut_id(session: Session, campaign_id: int, user_id: str) -> Row | None:
-    """Return the user with this name in Pearmut."""
+    """Return the user with this id in Pearmut."""
     return session.execute(_users(campaign_id).where(pearmut_users.c.user_id == user_id)).one_or_none()
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from app.storage.db import Session
 from app.storage.query_planning import execute_full_scan
-from app.storage.side_tables import Ids
+from app.storage.rating_metadata import Ids
 
 Address = tuple[str, int]
 

@@ -38,5 +38,5 @@ def assign_task_completion_code(session: Session, campaign_id: int, public_id: s
 
 
 def has_leased_task(session: Session, campaign_id: int, rater_id: int) -> bool:
-    """Tell whether a rater has a task in hand."""
+    """Tell whether a rater has a leased task."""
     return bool(session.execute(text(_HOLDS), {"campaign": campaign_id, "rater": rater_id}).scalar())

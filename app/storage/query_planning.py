@@ -25,7 +25,7 @@ _SET = text("SELECT " + ", ".join(f"set_config('{name}', :{name}, true)" for nam
 
 @contextmanager
 def disable_nested_loops(session: Session) -> Iterator[None]:
-    """Plan the statements in this block for reading whole campaigns; later statements are planned as before.
+    """Plan the statements in this block without nested loops, for whole campaigns; later ones are planned as before.
 
     A statement is planned when it is executed, so the rows of a streamed result may be read outside of the block. Do
     not use the block for look-ups by key, because they need nested loops.

@@ -57,9 +57,9 @@ class Address(NamedTuple):
 
 
 def few_reports(asked: Iterable[Address], every: int) -> Iterator[Address]:
-    """The same with each so many-th of those that read a report; 0: without them."""
+    """The same by name, with each so many-th of those that read a report; 0: without them."""
     n = 0
-    for address in asked:
+    for address in sorted(asked, key=lambda one: one.name):
         if OF_REPORTS.search(address.path):
             n += 1
             if not every or n % every:

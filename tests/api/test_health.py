@@ -159,7 +159,7 @@ def test_the_log_is_json_without_names_or_secrets(
     assert said["request"] == answer.headers["X-Request-Id"]
     assert (said["method"], said["route"], said["status"]) == ("GET", "/v1/campaigns/{campaign}", 422)
     assert said["ms"] >= 0
-    for name in ("demo", "s3cret", admin.headers["Authorization"].split("_")[-1]):
+    for name in ("demo", "s3cret", admin.headers["Authorization"].split("_", 2)[2]):
         assert all(name not in line for line in lines)
 
 

@@ -39,8 +39,8 @@ from app.storage import (
     progress_counts,
     query_planner_statistics,
     query_planning,
+    rating_metadata,
     segment_words,
-    side_tables,
     test_sets,
     weight_profiles,
 )
@@ -171,7 +171,7 @@ WALKS: dict[str, Work] = {
     "outputs with authors": lambda s, c: back_translations.load_output_ids_and_texts(s, c.new),
     "outputs that are shown": lambda s, c: back_translations.load_keys_of_outputs_in_tasks(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_source_and_output_texts(s, c.new, reference=False),
-    "documents of ratings": lambda s, c: side_tables._rows_by_key(s, side_tables.DOCUMENTS, c.new),
+    "documents of ratings": lambda s, c: rating_metadata._rows_by_key(s, rating_metadata.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: weight_profiles.store_scores(
         s,
         c.new,

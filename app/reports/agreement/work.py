@@ -37,12 +37,11 @@ from app.reports.kit import captions
 from app.stats.agreement import alpha, bootstrap, intra, kappa, pairs, rankings, spans
 from app.stats.agreement.kappa_labels import landis_koch_label
 from app.stats.agreement.units import ValuesByUnit
+from app.stats.document_lengths import LENGTHS, format_segment_count_range, mask_lengths_within
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ratings import Codes, Floats
 
 DRAWS_A_CHUNK = 100
-LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
-"""Document lengths in segments (Grundkiewicz et al. 2021, Fig. 3)."""
 MOST_LINES = 2_000
 FEW_DOCUMENTS = 10
 ONE_RATER = "no text was rated by two raters, so agreement cannot be estimated; have some texts rated twice"
@@ -176,13 +175,13 @@ def _by_length(
     of_kappa = None if t is None else kappa.tolerance_kappa(units, t, chance=chance)
     count, lines = make_weighted_rater_pair_counter(units), []
     for low, high in LENGTHS:
-        inside = (length >= low) & (length <= (high or np.iinfo(np.int32).max))
+        inside = mask_lengths_within(length, low, high)
         weights = inside[None, :].astype(np.float64)
         n = int(inside[units.document].sum())
         if n:
             lines.append(
                 AgreementByDocumentLengthLine(
-                    segments=f"{low}–{high}" if high else f"{low} and more",
+                    segments=format_segment_count_range(low, high),
                     n_units=n,
                     n_pairs=int(count(weights)),
                     tolerance=t,

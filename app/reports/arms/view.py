@@ -14,7 +14,7 @@ from app.reports.kit import captions
 from app.reports.kit.charts.line_panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell
-from app.stats.arms.times import LENGTHS, format_segment_count_range
+from app.stats.document_lengths import LENGTHS, format_segment_count_range
 
 RANGES = tuple(format_segment_count_range(low, high) for low, high in LENGTHS)
 BRIEF = {

@@ -30,7 +30,7 @@ from app.reports.inputs.timed_ratings import load_ratings_with_times
 from app.reports.kit import captions
 from app.reports.kit.report import Report, ReportWork, make_undivided_work
 from app.stats.data_card import select_test_set_ratings
-from app.storage import side_tables, texts
+from app.storage import rating_metadata, texts
 from app.storage.db import Session
 
 # The question of the sheet, or the report, that covers a point of the checklist.
@@ -62,7 +62,7 @@ def _prepare(
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
     kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
     card = make_data_card_view(snapshots[0], ratings, kinds)
-    raters = side_tables.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
+    raters = rating_metadata.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(select_test_set_ratings(ratings.rows).rater).tolist()}
     facts = load_datasheet_facts(session, snapshots[0], card, count_raters_with_each_attribute(raters), len(people))
     return make_undivided_work(lambda: _view(facts))

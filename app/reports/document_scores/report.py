@@ -36,12 +36,12 @@ from app.stats.agreement.document_scores import (
     join_document_and_segment_scores,
 )
 from app.stats.agreement.units import Repeated
+from app.stats.document_lengths import LENGTHS, format_segment_count_range, mask_lengths_within
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Bools, RatingRole, Ratings
 from app.storage.db import Session
 
 SHORT, LONG = 10, 20
-LENGTHS = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
 CONTROLS = (RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REFERENCE)
 MOST_POINTS = 3_000
 DRAWS_AT_ONCE = 100
@@ -135,9 +135,9 @@ def _lines(data: DocumentAndSegmentScores, options: DocumentScoresOptions) -> It
         if where.any():
             yield from (_line(data, name, part, where, options) for part in PARTS)
     for low, high in LENGTHS:
-        where = (data.length >= low) & (data.length <= (high or np.iinfo(np.int32).max))
+        where = mask_lengths_within(data.length, low, high)
         if where.any():
-            yield _line(data, f"{low}–{high}" if high else f"{low} and more", "mean", where, options)
+            yield _line(data, format_segment_count_range(low, high), "mean", where, options)
 
 
 def _line(

@@ -15,7 +15,7 @@ from app.stats.gate.failures import count_system_failures
 from app.stats.gate.gate import GateDecision
 from app.stats.ratings import Bools
 from app.stats.selection import select_rows_by_recipe
-from app.storage import side_tables
+from app.storage import rating_metadata
 from app.storage.db import Session
 
 CRITICAL, MAJOR = "critical", "major"
@@ -40,7 +40,7 @@ def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | N
     )
     if marked is None or widget is None or (rows.n_errors < 0).all():
         return None
-    errors = side_tables.load_marked_error_table(
+    errors = rating_metadata.load_marked_error_table(
         session, inputs.snapshot.campaign_id, marked.ids, field=widget.field, weigh={}
     )
     there = {name.casefold() for name in (*widget.severities, *errors.severities)}

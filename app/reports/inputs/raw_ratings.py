@@ -21,7 +21,7 @@ from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.rating_metadata import DocumentTable, ErrorTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.storage import side_tables, texts
+from app.storage import rating_metadata, texts
 from app.storage.db import Session
 
 On = Literal["score", "severity", "errors"]
@@ -79,7 +79,7 @@ class RawRatings:
     snapshot: CampaignSnapshot
     reading: ScoreDefinition
     rows: Ratings
-    ids: side_tables.Ids
+    ids: rating_metadata.Ids
     documents: DocumentTable
     scale: ScoreScale | None
     data_hash: str
@@ -96,7 +96,7 @@ def load_raw_ratings(session: Session, snapshot: CampaignSnapshot, options: RawR
     read = resolve_score_definition(snapshot.campaign, _scoring(options.scoring))
     loaded, _ = load_scored_ratings(session, snapshot, read)
     rows = loaded.ratings
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    documents = rating_metadata.load_document_table(session, snapshot.campaign_id, rows.labels)
     hashed = hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))
     keep, dropped = _select_rows(rows, options)
     raw = RawRatings(
@@ -177,7 +177,7 @@ def find_spans_field(raw: RawRatings) -> str | None:
 def load_marked_errors(session: Session, raw: RawRatings) -> ErrorTable:
     """Load the marked errors of the rows. The protocol must mark errors."""
     field = find_spans_field(raw) or "errors"
-    return side_tables.load_marked_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
+    return rating_metadata.load_marked_error_table(session, raw.snapshot.campaign_id, raw.ids, field=field, weigh={})
 
 
 def find_worst_severity_by_row(errors: ErrorTable, n_rows: int) -> Floats:

@@ -21,7 +21,7 @@ from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import DroppedRowCount, drop_excluded_ratings
-from app.storage import side_tables, texts
+from app.storage import rating_metadata, texts
 from app.storage.db import Session
 
 RecipeName = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
@@ -118,7 +118,7 @@ def load_campaign_facts_under_recipe(
     counting = add_standing_exclusions(
         recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     )
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, labels)
+    documents = rating_metadata.load_document_table(session, snapshot.campaign_id, labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
     return CampaignFactsUnderRecipe(
         snapshot=snapshot,

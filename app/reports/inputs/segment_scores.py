@@ -13,7 +13,7 @@ from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRowCount, drop_excluded_ratings, mask_excluded_rows, select_rows_by_recipe
 from app.storage import metrics as stored
-from app.storage import side_tables, texts
+from app.storage import rating_metadata, texts
 from app.storage.db import Session
 
 OF_SYSTEMS = (
@@ -65,7 +65,7 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Ra
         out = mask_excluded_rows(rows, exclusion)
         dropped.append(DroppedRowCount(f"excluded {exclusion.what}:{exclusion.key}", int(out.sum())))
         rows = rows.where(~out)
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, every.labels)
+    documents = rating_metadata.load_document_table(session, snapshot.campaign_id, every.labels)
     digest = hash_report_data(
         drop_excluded_ratings(every, named), documents, texts.load_system_descriptions(session, snapshot.campaign_id)
     )

@@ -18,7 +18,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.rating_metadata import DocumentTable, RatingEventTable
 from app.stats.ratings import Codes, Floats, Ratings
-from app.storage import ratings, side_tables, texts
+from app.storage import rating_metadata, ratings, texts
 from app.storage.db import Session
 from app.storage.query_planning import disable_nested_loops
 
@@ -63,7 +63,7 @@ def load_ratings_with_times(
     """
     loaded, profile = _load_ratings(session, snapshot, ratings.LOAD)
     rows = loaded.ratings
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    documents = rating_metadata.load_document_table(session, snapshot.campaign_id, rows.labels)
     head = RaterReportHeader(
         campaign=snapshot.campaign.key,
         data_version=snapshot.version,
@@ -71,7 +71,7 @@ def load_ratings_with_times(
         method_version=METHOD_VERSION,
         protocol=snapshot.campaign.protocol,
     )
-    events = side_tables.load_rating_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
+    events = rating_metadata.load_rating_event_table(session, snapshot.campaign_id, profile, loaded.judgment_ids)
     if activity:
         events = fill_missing_start_times(session, snapshot, events, loaded.judgment_ids)
     rows = _score_by_error_count(rows) if on == "errors" else rows

@@ -29,7 +29,7 @@ from app.stats.mqm2.systems import Mqm2SystemScore, find_rows_with_word_counts, 
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
 from app.stats.selection import drop_excluded_ratings, mask_excluded_rows
-from app.storage import errors_without_weight, side_tables, texts
+from app.storage import errors_without_weight, rating_metadata, texts
 from app.storage.db import Session
 from app.storage.segment_words import load_source_word_counts
 
@@ -112,7 +112,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
     excluding = add_standing_exclusions(
         recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     )
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    documents = rating_metadata.load_document_table(session, snapshot.campaign_id, rows.labels)
     known = texts.load_system_descriptions(session, snapshot.campaign_id)
     words = load_source_word_counts(session, snapshot.campaign_id, rows.labels)
     keep, dropped = _select_rows(rows, excluding, words)
@@ -132,10 +132,10 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
     )
 
 
-def _critical(session: Session, snapshot: CampaignSnapshot, ids: side_tables.Ids, read: ScoreDefinition) -> Codes:
+def _critical(session: Session, snapshot: CampaignSnapshot, ids: rating_metadata.Ids, read: ScoreDefinition) -> Codes:
     """Count the critical errors in each row."""
     field = next(widget.field for widget in read.protocol.form if isinstance(widget, SpansWidget))
-    errors = side_tables.load_marked_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
+    errors = rating_metadata.load_marked_error_table(session, snapshot.campaign_id, ids, field=field, weigh={})
     serious = np.array([name.casefold() == mqm2.CRITICAL for name in errors.severities], dtype=np.bool_)
     marked = errors.row[serious[errors.severity]] if errors.row.size else errors.row
     return np.bincount(marked, minlength=ids.size).astype(np.int32)

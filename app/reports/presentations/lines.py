@@ -27,7 +27,8 @@ from app.stats.agreement.units import (
     make_segment_units,
 )
 from app.stats.arms.score_spread import SETS, compute_score_spreads
-from app.stats.arms.times import LONG, mask_lengths_within
+from app.stats.arms.times import LONG
+from app.stats.document_lengths import mask_lengths_within
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings, ScoreScale
 

@@ -27,7 +27,7 @@ from app.stats.ranking.result import METHOD_VERSION, Ranking
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import drop_excluded_ratings
-from app.storage import side_tables, texts
+from app.storage import rating_metadata, texts
 from app.storage.db import Session
 from app.storage.reports import ReportKey
 
@@ -128,7 +128,7 @@ def load_system_and_document_descriptions(
     while before != names:
         before = names
         words = texts.load_system_descriptions(session, campaign_id)
-        documents = side_tables.load_document_table(session, campaign_id, labels)
+        documents = rating_metadata.load_document_table(session, campaign_id, labels)
         names = texts.hash_system_and_document_descriptions(session, campaign_id)
     return words, documents, names
 

@@ -28,7 +28,7 @@ from app.stats.selection import can_select_rows_independently, drop_excluded_rat
 from app.stats.stability.block_sums import sum_item_ratings_over_blocks
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
 from app.stats.stability.studies import ItemRatingSums
-from app.storage import side_tables, texts
+from app.storage import rating_metadata, texts
 from app.storage.db import Session
 from app.storage.ratings_folder import RatingsFolder
 
@@ -61,7 +61,7 @@ def load_study_simulation_input(
     if folder is not None:
         return _sum_file(session, snapshot, recipe, counting, folder)
     rows = load_recipe_ratings(session, snapshot, recipe)
-    documents = side_tables.load_document_table(session, snapshot.campaign_id, rows.labels)
+    documents = rating_metadata.load_document_table(session, snapshot.campaign_id, rows.labels)
     words = texts.load_system_descriptions(session, snapshot.campaign_id)
     digest = hash_report_data(drop_excluded_ratings(rows, counting.exclude), documents, words)
     selection = select_rows_by_recipe(rows, counting)
@@ -74,7 +74,7 @@ def _sum_file(
 ) -> StudySimulationInput:
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     with closing(open_or_write_ratings_file(session, snapshot, read, folder)) as file:
-        documents = side_tables.load_document_table(session, snapshot.campaign_id, file.labels)
+        documents = rating_metadata.load_document_table(session, snapshot.campaign_id, file.labels)
         words = texts.load_system_descriptions(session, snapshot.campaign_id)
         source = SummableRatingsFile(file, counting)
         ratings, _ = source.summarize_ranked_ratings_by_rater_and_system()

@@ -12,6 +12,7 @@ from math import exp
 import numpy as np
 import numpy.typing as npt
 
+from app.stats.document_lengths import LENGTHS, format_segment_count_range, mask_lengths_within
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import Interval, interval_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
@@ -20,8 +21,6 @@ from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings
 
 SHORT, LONG = 10, 20
 """A document is short with at most, and long with at least, this many segments."""
-LENGTHS: tuple[tuple[int, int | None], ...] = ((1, 5), (6, 10), (11, 15), (16, 20), (21, 25), (26, None))
-"""The ranges of document lengths in Fig. 4, in segments."""
 PARTS_FROM = 3
 """Fewest segments for which a document has a first and a last third."""
 LONGEST_GAP = 600.0
@@ -100,20 +99,6 @@ def encode_column_combinations(*columns: Codes) -> Codes:
         code = code * (int(column.max(initial=0)) + 1) + column
         code = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
     return np.asarray(code, dtype=np.int32)
-
-
-def format_segment_count_range(low: int, high: int | None) -> str:
-    """Format a range of numbers of segments.
-
-    >>> format_segment_count_range(1, 5), format_segment_count_range(26, None)
-    ('1–5', '26 and more')
-    """
-    return f"{low} and more" if high is None else f"{low}–{high}"
-
-
-def mask_lengths_within(length: Counted, low: int, high: int | None) -> Bools:
-    """Mask of the lengths within a range; `high` None has no upper limit."""
-    return np.asarray((length >= low) & (length <= (high if high is not None else np.iinfo(np.int64).max)))
 
 
 def measure_durations_by_unit_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:

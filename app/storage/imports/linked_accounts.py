@@ -16,8 +16,8 @@ SELECT r.key AS rater, r.person_id AS person, EXISTS (
     SELECT FROM raters x WHERE x.campaign_id = :campaign AND x.person_id = r.person_id AND x.id <> r.id) AS several
 FROM raters r WHERE r.campaign_id = :campaign AND r.key = ANY(:raters) AND r.person_id IS NOT NULL"""
 
-# As in HAS_ANOTHER (`one_person`): tasks that are only dealt to another account do not count, and neither do ratings
-# that no ranking counts. Calibration items are exempt: every rater judges them under each account.
+# As in HAS_ANOTHER (`person_clashes`): tasks that are only dealt to another account do not count, and neither do
+# ratings that no ranking counts. Calibration items are exempt: every rater judges them under each account.
 _HELD = f"""
 SELECT me.key AS rater, d.key AS document, coalesce(i.first_segment, 1) AS first,
        coalesce(i.last_segment, 2147483647) AS last, s.key AS system

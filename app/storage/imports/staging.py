@@ -88,7 +88,7 @@ ANALYZED = (
 def analyze_staging_tables(session: Session) -> None:
     """Give the planner statistics on the staged rows; by table sizes alone, it joins many items with nested loops.
 
-    For those on stored rows, see `planner_statistics`.
+    For those on stored rows, see `query_planner_statistics`.
     """
     analyze_tables_by_small_sample(session, *ANALYZED)
 

@@ -1,4 +1,4 @@
-"""Pages of managers: the list of campaigns, and the pages of one campaign. `table` lists them.
+"""Pages of managers: the list of campaigns, and the pages of one campaign. `page_table` lists them.
 
 Either `pages` serves a page of the table, or a module of this package with a `router` does.
 """

@@ -15,13 +15,12 @@ from scipy import stats
 
 from app.stats.arms.pace import JudgmentPaces, estimate_fatigue_slope, estimate_learning_slope
 from app.stats.arms.times import (
-    LENGTHS,
     TimedJudgments,
     UnitDurations,
     compare_durations,
-    format_segment_count_range,
     measure_durations_by_unit_kind,
 )
+from app.stats.document_lengths import LENGTHS, format_segment_count_range
 from app.stats.ratings import RatingLevel, Ratings
 from app.stats.timing.timing import percent_change, summarize_trimmed_durations
 

@@ -1,4 +1,4 @@
-"""The side tables of `Ratings`, each loaded only when a report needs it."""
+"""Further data on ratings (times, positions, revisions, marked errors), each loaded only when a report needs it."""
 
 from __future__ import annotations
 

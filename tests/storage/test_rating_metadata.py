@@ -15,7 +15,7 @@ from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_s
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.rating_metadata import EPOCH_UNKNOWN
 from app.stats.ratings import RatingRole, Ratings
-from app.storage import embedded, ratings, side_tables
+from app.storage import embedded, rating_metadata, ratings
 from app.storage.db import Session
 from app.storage.segment_words import load_source_word_counts
 from tests.spine import Spine, opened, template_of
@@ -76,9 +76,9 @@ def test_labels_come_with_domain_words_person_and_task(spine: Spine) -> None:
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
         labels = loaded.ratings.labels
-        documents = side_tables.load_document_table(session, campaign, labels)
-        raters = side_tables.load_rater_table(session, campaign, labels)
-        tasks = side_tables.load_task_table(session, campaign, labels)
+        documents = rating_metadata.load_document_table(session, campaign, labels)
+        raters = rating_metadata.load_rater_table(session, campaign, labels)
+        tasks = rating_metadata.load_task_table(session, campaign, labels)
     assert labels.raters == ("r1", "r2")
     assert documents.domain == ("news",)
     assert (documents.segments.tolist(), documents.words.tolist()) == ([2], [7])
@@ -97,16 +97,16 @@ def test_words_are_counted_by_segment_as_by_document(spine: Spine) -> None:
     assert words.tolist() == [4, 3]
 
 
-@pytest.mark.parametrize("block", [1, 2, side_tables.BLOCK])
+@pytest.mark.parametrize("block", [1, 2, rating_metadata.BLOCK])
 def test_rows_come_with_times_revisions_and_the_first_score(
     spine: Spine, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
     """All columns of 19 million judgments in one row were 1.6 GB, and Postgres allows 1 GB."""
-    assert side_tables.BLOCK * 44 < 2**30 / 4
-    monkeypatch.setattr(side_tables, "BLOCK", block)
+    assert rating_metadata.BLOCK * 44 < 2**30 / 4
+    monkeypatch.setattr(rating_metadata, "BLOCK", block)
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
-        events = side_tables.load_rating_event_table(session, campaign, profile, loaded.judgment_ids)
+        events = rating_metadata.load_rating_event_table(session, campaign, profile, loaded.judgment_ids)
     assert loaded.ratings.score.tolist() == [6.0, 1.0, 0.0]
     assert events.revisions.tolist() == [2, 1, 1]
     assert events.first_score.tolist() == [1.0, 1.0, 0.0]
@@ -119,7 +119,7 @@ def test_errors_point_to_their_row_with_offsets_and_weights(spine: Spine) -> Non
     weights = {("minor", "Fluency/Grammar"): 1.0, ("major", None): 5.0}
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        errors = side_tables.load_marked_error_table(
+        errors = rating_metadata.load_marked_error_table(
             session, campaign, loaded.judgment_ids, field="errors", weigh=weights
         )
     sums = np.bincount(errors.row, weights=errors.weight, minlength=len(loaded.ratings))
@@ -130,11 +130,11 @@ def test_errors_point_to_their_row_with_offsets_and_weights(spine: Spine) -> Non
     assert errors.category.tolist() == [-1, 0, 0]
 
 
-@pytest.mark.parametrize("block", [1, 7, side_tables.BLOCK_WITH_ERRORS])
+@pytest.mark.parametrize("block", [1, 7, rating_metadata.BLOCK_WITH_ERRORS])
 def test_errors_agree_with_a_slow_reading_of_the_payloads(
     spine: Spine, monkeypatch: pytest.MonkeyPatch, block: int
 ) -> None:
-    monkeypatch.setattr(side_tables, "BLOCK_WITH_ERRORS", block)
+    monkeypatch.setattr(rating_metadata, "BLOCK_WITH_ERRORS", block)
     rng = np.random.default_rng(5)
     kinds, lines = (None, "Fluency", "Ä/ß", "Accuracy", "="), [HEAD]
     for n in range(40):
@@ -149,7 +149,9 @@ def test_errors_agree_with_a_slow_reading_of_the_payloads(
     spine.take("c", "jsonl", "".join(lines).encode())
     with spine.database.transaction() as session:
         campaign, _, loaded = _load(session)
-        errors = side_tables.load_marked_error_table(session, campaign, loaded.judgment_ids, field="errors", weigh={})
+        errors = rating_metadata.load_marked_error_table(
+            session, campaign, loaded.judgment_ids, field="errors", weigh={}
+        )
     payloads = dict(spine.ask("SELECT id, payload FROM judgments"))
     slow = [
         (row, error.get("side", "target") == "target", *map(error.get, ("start", "end", "severity", "category")))
@@ -182,7 +184,7 @@ def test_repeats_and_degraded_rows_point_to_the_rating_they_go_back_to() -> None
         role=[RatingRole.RATING, RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REPEAT],
         higher_is_better=True,
     )
-    assert side_tables.link_repeats_to_originals(rows).original.tolist() == [-1, 0, 0, -1]
+    assert rating_metadata.link_repeats_to_originals(rows).original.tolist() == [-1, 0, 0, -1]
 
 
 def slow_links(rows: Ratings) -> list[int]:
@@ -211,7 +213,7 @@ def test_links_agree_with_their_slow_twin(seed: int) -> None:
         role=[RatingRole(i) for i in rng.integers(0, 5, n)],
         higher_is_better=True,
     )
-    assert side_tables.link_repeats_to_originals(rows).original.tolist() == slow_links(rows)
+    assert rating_metadata.link_repeats_to_originals(rows).original.tolist() == slow_links(rows)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -221,7 +223,7 @@ def test_the_history_of_answers_agrees_with_its_slow_twin(seed: int) -> None:
     names = ("item_id", "segment_id", "rater_id", "revision")
     scores = {name: np.array([row[i] for row in drawn]) for i, name in enumerate(names)}
     scores["score"] = rng.integers(0, 100, len(drawn)).astype(np.float64)
-    nth, first = side_tables._history(scores)
+    nth, first = rating_metadata._history(scores)
     for row, (*address, revision) in enumerate(drawn):
         answers = sorted((r[3], scores["score"][i]) for i, r in enumerate(drawn) if list(r[:3]) == address)
         assert nth[row] == sum(number <= revision for number, _ in answers)
@@ -233,7 +235,7 @@ def test_without_ratings_side_tables_are_empty_and_without_a_time_it_is_unknown(
     spine.take("c", "jsonl", (HEAD + untimed + "\n").encode())
     with spine.database.transaction() as session:
         campaign, profile, loaded = _load(session)
-        events = side_tables.load_rating_event_table(session, campaign, profile, loaded.judgment_ids)
-        none = side_tables.load_rating_event_table(session, campaign + 1, profile, loaded.judgment_ids[:0])
+        events = rating_metadata.load_rating_event_table(session, campaign, profile, loaded.judgment_ids)
+        none = rating_metadata.load_rating_event_table(session, campaign + 1, profile, loaded.judgment_ids[:0])
     assert [events.started[-1], events.submitted[-1]] == [EPOCH_UNKNOWN] * 2
     assert none.started.size == none.revisions.size == none.first_score.size == 0

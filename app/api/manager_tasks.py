@@ -11,7 +11,7 @@ from app.api.models.recipe import Key
 from app.api.models.tasks import LARGEST, TaskId
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services.tasks import manager_tasks as tasks_board
+from app.services.tasks import manager_tasks
 from app.web.access import Manager
 from app.web.bodies import BodyModel, declare_json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -121,7 +121,7 @@ def list_tasks(
     cursor: After = 0,
 ) -> Page[ManagedTaskOut]:
     """List the tasks in the order in which they were made."""
-    rows = tasks_board.list_tasks(
+    rows = manager_tasks.list_tasks(
         session, campaign, after=cursor, limit=limit + 1, state=state, rater=rater, bucket=bucket
     )
     last = rows[limit - 1].id if len(rows) > limit else 0
@@ -139,7 +139,9 @@ def reassign_task(
     session: SessionDep,
 ) -> ManagedTaskOut:
     """Work already done is kept as surplus with the withdrawn original. The response is the task that goes on."""
-    batch = tasks_board.reassign_task(session, campaign, task, rater=body.rater, reason=body.reason, actor=caller.actor)
+    batch = manager_tasks.reassign_task(
+        session, campaign, task, rater=body.rater, reason=body.reason, actor=caller.actor
+    )
     return ManagedTaskOut.model_validate(batch)
 
 
@@ -153,5 +155,5 @@ def reopen_task(
 ) -> ManagedTaskOut:
     """Its rater gets it again at the next lease. Judgments stay and can be revised."""
     return ManagedTaskOut.model_validate(
-        tasks_board.reopen_task(session, campaign, task, reason=body.reason, actor=caller.actor)
+        manager_tasks.reopen_task(session, campaign, task, reason=body.reason, actor=caller.actor)
     )
