@@ -20,13 +20,13 @@ from app.config import Settings, configure_ratings_folder, make_identity_provide
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_package_files
 from app.services.access.service_state import ServiceGaugeReader
-from app.services.tasks.answer_addresses import AnswerableTaskCache
+from app.services.tasks.answer_context import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_jobs import find_stored_progress_counts
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
-from app.storage.recorder.recorder import AnswerRecorder
+from app.storage.recorder.answer_recorder import AnswerRecorder
 from app.web import cors, hosts, problems
 from app.web.admission import PER_CONNECTION, AdmissionMiddleware
 from app.web.deps import ServiceOptions

@@ -97,7 +97,7 @@ def rank_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.inputs.campaign import CampaignInfo
-    from app.reports.inputs.registration import ExclusionsAndLock
+    from app.reports.inputs.exclusions_and_lock import ExclusionsAndLock
     from app.reports.inputs.snapshot import CampaignSnapshot
     from app.reports.ranking.from_sums import RankingInputFromSums
     from app.stats.rating_metadata import DocumentTable

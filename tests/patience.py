@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import pytest
 
 from app.storage import db
-from app.storage.recorder import recorder
+from app.storage.recorder import answer_recorder
 
 LONG = 60  # seconds
-AS_SERVED = (db.POOL_TIMEOUT, db.CONNECT_TIMEOUT, recorder.WAITS)
+AS_SERVED = (db.POOL_TIMEOUT, db.CONNECT_TIMEOUT, answer_recorder.WAITS)
 
 
 @contextmanager
@@ -49,10 +49,10 @@ def as_served() -> Iterator[None]:
 @contextmanager
 def _bounds(pool: float, connect: int, waits: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as changed:
-        for module in (db, recorder):
+        for module in (db, answer_recorder):
             changed.setattr(module, "POOL_TIMEOUT", pool)
         changed.setattr(db, "CONNECT_TIMEOUT", connect)
-        changed.setattr(recorder, "WAITS", waits)
+        changed.setattr(answer_recorder, "WAITS", waits)
         yield
 
 

@@ -32,7 +32,7 @@ from app.domain.keys import KEY_PATTERN
 from app.services.access.idempotency import IdempotentResponse
 from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
-from app.services.tasks import quality_policy
+from app.services.tasks import hand_in_checks
 from app.web.access import Coordinator, Manager
 from app.web.bodies import declare_json_body
 from app.web.deps import CampaignKey, SessionDep
@@ -253,7 +253,7 @@ def get_rater_verdict(
 ) -> OverallRaterVerdictOut:
     """Apply all rules for completion codes; the worst outcome decides."""
     raters.get_rater(session, campaign, rater, by=caller)
-    return OverallRaterVerdictOut.model_validate(quality_policy.load_overall_rater_verdict(session, campaign, rater))
+    return OverallRaterVerdictOut.model_validate(hand_in_checks.load_overall_rater_verdict(session, campaign, rater))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)

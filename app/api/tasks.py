@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from app.api.models.tasks import EXAMPLE, TaskId, TaskOut
 from app.api.protocols import WidgetOut, make_widget_out
 from app.protocols import RaterForm
-from app.services.tasks import quality_policy, tasks
+from app.services.tasks import hand_in_checks, tasks
 from app.web.access import RaterCaller
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response
@@ -99,7 +99,7 @@ def get_task_forms(rater: RaterCaller, task: TaskId, session: SessionDep) -> Tas
 )
 def submit_task(rater: RaterCaller, task: TaskId, database: DatabaseDep) -> HandedInTaskOut:
     """Everything that is asked must be judged; `errors` names all that is missing, such as `["items", 3]`."""
-    receipt = quality_policy.hand_in_task_and_check_rater(database, task, rater=rater)
+    receipt = hand_in_checks.hand_in_task_and_check_rater(database, task, rater=rater)
     warning = None if receipt.warning is None else AttentionCheckWarningOut.model_validate(receipt.warning)
     return HandedInTaskOut(completion_code=receipt.code, warning=warning)
 

@@ -62,7 +62,7 @@ def run_series_steps(
     content = _read(manifest)
     doing: Mapping[str, Callable[[SeriesBackend], Iterator[StepOutcome]]] = {
         "create": lambda backend: steps.create_and_fill_campaigns(backend, content, partial(_inputs, manifest.parent)),
-        "plan": lambda backend: steps.plan_campaigns(backend, content),
+        "plan": lambda backend: steps.compile_campaign_plans(backend, content),
         "open": lambda backend: steps.open_campaigns(backend, content),
     }
     for name in wanted:

@@ -189,7 +189,7 @@ class QueueEntryComputer:
                 return
             if held.n_done + 1 == held.n_chunks:
                 stored.mark_job_finishing(session, row.id)
-                jobs_queue.enqueue_entries(session, [jobs.make_report_queue_entry(held)])
+                jobs_queue.enqueue_entries(session, [jobs.make_finish_queue_entry(held)])
             elif n + WINDOW < held.n_chunks:
                 jobs_queue.enqueue_entries(session, [jobs.make_chunk_queue_entry(held, n + WINDOW)])
 

@@ -17,10 +17,10 @@ from app.pearmut import annotator, assets, manager
 from app.pearmut.errors import install_error_handlers, json_response
 from app.pearmut.files import ABSENT, PearmutPackageFiles
 from app.pearmut.state import WINDOW, PearmutState
-from app.services.tasks.answer_addresses import AnswerableTaskCache
+from app.services.tasks.answer_context import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
-from app.storage.recorder.recorder import AnswerRecorder
+from app.storage.recorder.answer_recorder import AnswerRecorder
 from app.web.admission import PER_CONNECTION, AdmissionMiddleware
 from app.web.deps import ServiceOptions
 from app.web.hosts import AllowedHostsMiddleware

@@ -40,7 +40,7 @@ def load_output_ids_and_texts(session: Session, campaign_id: int) -> dict[tuple[
     return {(row.system, row.document, row.position): row for row in rows}
 
 
-def load_keys_of_outputs_in_tasks(session: Session, campaign_id: int) -> set[tuple[str, str]]:
+def load_system_document_pairs_in_tasks(session: Session, campaign_id: int) -> set[tuple[str, str]]:
     """Return the (system, document) pairs of outputs that a task shows."""
     rows = execute_full_scan(session, SHOWN, {"campaign": campaign_id})
     return {(row.system, row.document) for row in rows}

@@ -134,12 +134,12 @@ def test_what_posts_need_is_read_once_however_many_ask_and_of_settings_alone_whe
         load = getattr(judging, name)
         return lambda session, **given: read.append(name) or load(session, **given)
 
-    for name in ("load_judging_rules", "load_task_answer_addresses"):
+    for name in ("load_judging_rules", "load_task_answer_context"):
         monkeypatch.setattr(judging, name, counted(name))
     with ThreadPoolExecutor(8) as threads:
         answers = list(threads.map(lambda n: put(anonymous, live, held, n), range(8)))
     assert {answer.status_code for answer in answers} == {200}
-    assert read == ["load_judging_rules", "load_task_answer_addresses"]
+    assert read == ["load_judging_rules", "load_task_answer_context"]
     change_lease(anonymous, secret, 900)
     assert put(anonymous, live, held, 99).status_code == 200
-    assert read == ["load_judging_rules", "load_task_answer_addresses", "load_judging_rules"]
+    assert read == ["load_judging_rules", "load_task_answer_context", "load_judging_rules"]

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from app.services.campaigns.quality_settings import RaterQualitySettings
-from app.services.tasks import quality_policy
+from app.services.tasks import hand_in_checks
 from app.stats.ratings import RatingRole
 from app.storage.db import Database
 from tests.api.direct import anonymous as anonymous  # a fixture
@@ -116,8 +116,8 @@ def test_only_of_who_fails_all_is_read_where_control_items_alone_decide(
     reads: list[int],
 ) -> None:
     live = with_controls(database, quality)
-    read, whole = [], quality_policy.load_ratings_with_times
-    monkeypatch.setattr(quality_policy, "load_ratings_with_times", lambda *a, **k: read.append(1) or whole(*a, **k))
+    read, whole = [], hand_in_checks.load_ratings_with_times
+    monkeypatch.setattr(hand_in_checks, "load_ratings_with_times", lambda *a, **k: read.append(1) or whole(*a, **k))
     found = []
     for rater, score in (("r1", careful), ("r2", careless)):
         do_task(anonymous, live, rater, score)

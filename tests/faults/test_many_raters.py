@@ -19,7 +19,7 @@ import pytest
 
 from app.storage.db import Database
 from app.storage.leases import leases
-from app.storage.recorder.recorder import AnswerRecorder
+from app.storage.recorder.answer_recorder import AnswerRecorder
 from tests.collecting import Collecting, collect
 from tests.load.server import serving
 from tests.patience import patient
@@ -165,7 +165,7 @@ def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: neither the campaign's lock nor a last look at the task."""
-    monkeypatch.setattr(leases, "LOCK", "SELECT pg_sleep(0)")
+    monkeypatch.setattr(leases, "LOCK_LEASING", "SELECT pg_sleep(0)")
     monkeypatch.setattr(
         leases,
         "TAKE",

@@ -16,7 +16,7 @@ COMMITTERS = {
     "app/storage/db.py",
     "app/storage/migrate.py",
     "app/storage/organization_schemas.py",
-    "app/storage/recorder/recorder.py",
+    "app/storage/recorder/answer_recorder.py",
 }
 JUNK_DRAWERS = {"utils.py", "util.py", "helpers.py", "common.py", "misc.py"}
 

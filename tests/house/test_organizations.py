@@ -87,7 +87,7 @@ CONNECTING = {
     "storage/diagnosis.py": "reads the list of organizations, and each one's schema by its number",
     "storage/migrate.py": "sets search_path once, as it connects, for one organization's schema",
     "storage/liveness_probe.py": NOTHING,
-    "storage/recorder/recorder.py": PATH,
+    "storage/recorder/answer_recorder.py": PATH,
     "storage/schema_revisions.py": "reads the revision of each organization's schema, which it names",
     "storage/server_checks.py": NOTHING,
 }

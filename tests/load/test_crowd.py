@@ -172,7 +172,7 @@ def test_leases_that_do_not_look_who_has_a_task_are_found_out(
     database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The control: without the lock, and taking what others have, tasks are held twice."""
-    monkeypatch.setattr(leases, "LOCK", "SELECT %(lock)s::bigint")
+    monkeypatch.setattr(leases, "LOCK_LEASING", "SELECT %(lock)s::bigint")
     taken = leases.TAKE.replace("AND state = 'free' AND coalesce(rater_id = %(rater)s, true)", "")
     assert taken != leases.TAKE
     monkeypatch.setattr(leases, "TAKE", taken)

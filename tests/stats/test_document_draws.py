@@ -24,13 +24,13 @@ from app.stats.calibration.linking import LinkAnchors, fit_scale_link
 from app.stats.calibration.separation import estimate_system_gap
 from app.stats.metrics import pairs
 from app.stats.metrics.pairs import compute_system_pair_p_values
-from app.stats.quality import within_tasks as within_tasks_module
+from app.stats.quality import change_within_tasks as within_tasks_module
 from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
+from app.stats.quality.change_within_tasks import RaterJudgmentsInOrder, _orders_as_clear
 from app.stats.quality.drift import _test_random_orders
 from app.stats.quality.levels import estimate_rater_levels_and_residuals
 from app.stats.quality.panel import RaterItemMeans
 from app.stats.quality.repeats import _draws_as_far
-from app.stats.quality.within_tasks import RaterJudgmentsInOrder, _orders_as_clear
 from app.stats.ratings import Floats
 
 

@@ -169,7 +169,7 @@ WALKS: dict[str, Work] = {
     "sources of post-edits": lambda s, c: post_edits.load_source_texts(s, c.new),
     "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
     "outputs with authors": lambda s, c: back_translations.load_output_ids_and_texts(s, c.new),
-    "outputs that are shown": lambda s, c: back_translations.load_keys_of_outputs_in_tasks(s, c.new),
+    "outputs that are shown": lambda s, c: back_translations.load_system_document_pairs_in_tasks(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_source_and_output_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: rating_metadata._rows_by_key(s, rating_metadata.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: weight_profiles.store_scores(

@@ -14,7 +14,7 @@ from app.protocols import make_rubric
 from app.protocols.base import ChoiceWidget, Protocol, ScoringOptions, SliderWidget, SpansWidget, TextEditWidget
 from app.reports.card.view import DataCardView
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.registration import ExclusionsAndLock, load_exclusions_and_lock
+from app.reports.inputs.exclusions_and_lock import ExclusionsAndLock, load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions

@@ -10,7 +10,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.domain.recipe import Recipe
 from app.reports.inputs import recipe_ratings, snapshot
-from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
+from app.reports.inputs.exclusions_and_lock import add_standing_exclusions, load_exclusions_and_lock
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
 from app.stats.ratings import Ratings
 from app.stats.selection import select_rows_by_recipe

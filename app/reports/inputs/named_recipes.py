@@ -7,7 +7,7 @@ from datetime import datetime
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED, Recipe
-from app.reports.inputs.registration import load_exclusions_and_lock, parse_stored_recipe
+from app.reports.inputs.exclusions_and_lock import load_exclusions_and_lock, parse_stored_recipe
 from app.storage import campaigns, recipes
 from app.storage.db import Session
 

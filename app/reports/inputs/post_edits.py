@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from app.domain.recipe import ScoringChoice
 from app.protocols.base import CountWidget, Protocol, TextEditWidget
 from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_scoring_options
-from app.reports.inputs.registration import StandingExclusion, load_exclusions_and_lock
+from app.reports.inputs.exclusions_and_lock import StandingExclusion, load_exclusions_and_lock
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
 from app.stats.postediting.compare import (

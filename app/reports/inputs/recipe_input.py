@@ -12,9 +12,9 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import ExclusionTarget, Recipe, apply_query_options_to_recipe
 from app.reports.inputs import named_recipes
 from app.reports.inputs.data_hash import hash_report_data
+from app.reports.inputs.exclusions_and_lock import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.raw_ratings import Seed
 from app.reports.inputs.recipe_ratings import RatingsAndErrorsWithoutWeight, load_ratings_and_errors_without_weight
-from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.caveats import NO_RATINGS
 from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.registration import load_exclusions_and_lock
+from app.reports.inputs.exclusions_and_lock import load_exclusions_and_lock
 from app.stats.selection import mask_excluded_rows
 from app.storage import texts
 from app.storage.db import Session

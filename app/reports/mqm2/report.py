@@ -16,7 +16,7 @@ from app.domain.recipe import NAMED, Recipe, ScoringChoice
 from app.protocols.base import SpansWidget
 from app.reports.inputs import data_hash, recipe_ratings
 from app.reports.inputs.campaign import find_campaign_protocol
-from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
+from app.reports.inputs.exclusions_and_lock import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.scores import ScoreDefinition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit import captions

@@ -26,7 +26,7 @@ from app.stats.agreement.units import (
     make_document_units_from_segments,
     make_segment_units,
 )
-from app.stats.arms.score_spread import SETS, compute_score_spreads
+from app.stats.arms.score_spread import SETS, compute_score_spreads_by_document_length
 from app.stats.arms.times import LONG
 from app.stats.document_lengths import mask_lengths_within
 from app.stats.plain_values import number_or_none
@@ -101,7 +101,7 @@ class ConditionComparison(FrozenFiniteResultModel):
 
 def measure_score_spreads(name: str, rows: Ratings) -> Iterator[PresentationScoreSpread]:
     """Yield the score spreads of one condition."""
-    return (PresentationScoreSpread(arm=name, **asdict(one)) for one in compute_score_spreads(rows))
+    return (PresentationScoreSpread(arm=name, **asdict(one)) for one in compute_score_spreads_by_document_length(rows))
 
 
 def choose_agreement_tolerance(scale: ScoreScale | None) -> float | None:

@@ -8,17 +8,17 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
+from app.reports.inputs.exclusions_and_lock import (
+    ExclusionsAndLock,
+    add_standing_exclusions,
+    load_exclusions_and_lock,
+    present_ranking_under_requested_recipe,
+)
 from app.reports.inputs.ratings_file_totals import (
     SummableRatingsFile,
     find_ratings_folder_if_large,
     hash_included_ratings_in_file,
     open_or_write_ratings_file,
-)
-from app.reports.inputs.registration import (
-    ExclusionsAndLock,
-    add_standing_exclusions,
-    load_exclusions_and_lock,
-    present_ranking_under_requested_recipe,
 )
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot

@@ -9,15 +9,15 @@ from typing import Any
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.data_hash import hash_report_data
-from app.reports.inputs.ratings_file_totals import FROM_SUMS
-from app.reports.inputs.recipe_ratings import load_ratings_and_errors_without_weight
-from app.reports.inputs.registration import (
+from app.reports.inputs.exclusions_and_lock import (
     ExclusionsAndLock,
     add_standing_exclusions,
     compare_ranking_with_lock,
     load_exclusions_and_lock,
     present_ranking_under_requested_recipe,
 )
+from app.reports.inputs.ratings_file_totals import FROM_SUMS
+from app.reports.inputs.recipe_ratings import load_ratings_and_errors_without_weight
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking.captions import HUMANS_COUNT

@@ -27,7 +27,7 @@ from app.stats.ratings import Ratings
 from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows_by_recipe
 from app.stats.stability.block_sums import sum_item_ratings_over_blocks
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
-from app.stats.stability.studies import ItemRatingSums
+from app.stats.stability.studies import RaterDocumentSums
 from app.storage import rating_metadata, texts
 from app.storage.db import Session
 from app.storage.ratings_folder import RatingsFolder
@@ -43,7 +43,7 @@ class StudySimulationInput:
     their raters. data_hash: of the rows that the recipe includes. notes: for the report's warnings.
     """
 
-    data: MultiplyRatedDocuments | ItemRatingSums
+    data: MultiplyRatedDocuments | RaterDocumentSums
     ratings: Ratings
     moments: RaterMoments
     data_hash: str

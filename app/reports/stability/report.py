@@ -12,13 +12,13 @@ from pydantic import TypeAdapter
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.reports.inputs import named_recipes
-from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
-from app.reports.inputs.registration import (
+from app.reports.inputs.exclusions_and_lock import (
     ExclusionsAndLock,
     add_standing_exclusions,
     load_exclusions_and_lock,
     parse_stored_recipe,
 )
+from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from app.domain.errors import Conflict, Invalid, NotFound, Place
 from app.domain.recipe import Recipe
 from app.reports.inputs import named_recipes, recipe_ratings, snapshot
-from app.reports.inputs.registration import (
+from app.reports.inputs.exclusions_and_lock import (
     add_standing_exclusions,
     format_digest,
     load_exclusions_and_lock,

@@ -196,7 +196,7 @@ def _fitting(
     """Return the texts that can become outputs: the segment exists or can be created, and no task shows another one."""
     known, shown = (
         dict(test_sets.load_test_document_sizes(session, target_id)),
-        stored.load_keys_of_outputs_in_tasks(session, target_id),
+        stored.load_system_document_pairs_in_tasks(session, target_id),
     )
     texts = gathered.texts
     left["voided, or by another back-translator"] += len(gathered.answers) - len(texts)

@@ -20,7 +20,7 @@ from app.domain.recipe import NAMED, Recipe
 from app.formats.base import CampaignContents, RaterRow, Record, VoidedJudgmentRow
 from app.reports import registry
 from app.reports.inputs import snapshot
-from app.reports.inputs.registration import add_standing_exclusions, load_exclusions_and_lock
+from app.reports.inputs.exclusions_and_lock import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.kit import request, store
 from app.reports.kit.render import representations
 from app.reports.ranking import report as ranking_report

@@ -15,7 +15,7 @@ from app.reports.exclusion_preview.forecasts import (
     StabilityForecast,
     forecast_stability_by_recipe,
 )
-from app.reports.inputs.registration import parse_stored_recipe
+from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking import view as ranking_view

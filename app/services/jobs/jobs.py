@@ -283,7 +283,7 @@ def make_next_queue_entries(session: Session, row: jobs.Row) -> list[QueueEntry]
     if row.state == "queued":
         return [QueueEntry(PREPARE, row.id, priority=READING, queue=_queue(row))]
     if row.state == "finishing" or row.n_done == row.n_chunks:
-        return [make_report_queue_entry(row)]
+        return [make_finish_queue_entry(row)]
     return [make_chunk_queue_entry(row, n) for n in jobs.list_chunks_to_queue(session, row.id, row.n_chunks, WINDOW)]
 
 
@@ -295,7 +295,7 @@ def make_chunk_queue_entry(row: jobs.Row, n: int) -> QueueEntry:
     return QueueEntry(CHUNK, row.id, n, priority=-(n // BLOCK), queue=_queue(row))
 
 
-def make_report_queue_entry(row: jobs.Row) -> QueueEntry:
+def make_finish_queue_entry(row: jobs.Row) -> QueueEntry:
     """Make the entry that makes the report of a job whose chunks are done.
 
     It goes before all data that are still to be read, because a process holds the data of few jobs.

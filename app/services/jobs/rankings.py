@@ -7,8 +7,8 @@ from datetime import datetime
 
 from app.domain.recipe import Recipe
 from app.reports.inputs import snapshot
+from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.inputs.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignTestSetSize, estimate_ranking_seconds
-from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from app.domain.recipe import Recipe
+from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.inputs.expected_time import QUICK_JUDGMENTS
-from app.reports.inputs.registration import parse_stored_recipe
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
 from app.reports.ranking import report as ranking_report

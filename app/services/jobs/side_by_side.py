@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from app.reports.inputs.registration import parse_stored_recipe
+from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key_from_parts

@@ -134,7 +134,7 @@ def create_and_fill_campaigns(backend: SeriesBackend, manifest: Manifest, find: 
         yield from _enrol(backend, manifest, n)
 
 
-def plan_campaigns(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
+def compile_campaign_plans(backend: SeriesBackend, manifest: Manifest) -> Iterator[StepOutcome]:
     """Compile each design, unless the plan in force is already its result. Raises AppError, which names the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n, "design"):

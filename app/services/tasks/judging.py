@@ -16,11 +16,11 @@ from app.protocols import PreferencePayload, check_answer, check_preference, pay
 from app.protocols.base import Level, Payload, PreferenceWidget
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
-from app.services.tasks.answer_addresses import (
+from app.services.tasks.answer_context import (
     AnswerableTask,
     AnswerableTaskCache,
-    TaskAnswerAddresses,
-    load_task_answer_addresses,
+    TaskAnswerContext,
+    load_task_answer_context,
 )
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import TaskAddressNotFound
@@ -29,9 +29,9 @@ from app.storage.db import Database, Session
 from app.storage.leases import late_answers, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
+from app.storage.recorder.answer_recorder import AnswerRecorder
 from app.storage.recorder.comparisons import ScreenComparison
 from app.storage.recorder.judgments import STORED, AnswerOutcome, CampaignWriteTarget, Connection, RaterAnswer
-from app.storage.recorder.recorder import AnswerRecorder
 from app.storage.tasks import TaskNotFound
 
 T = TypeVar("T")
@@ -108,11 +108,11 @@ class JudgingService:
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
             rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.cache_judging_rules)
-        addresses = self.tasks.find_answer_addresses(public_id, rater.rater_id)
+        addresses = self.tasks.find_answer_context(public_id, rater.rater_id)
         if addresses is None or addresses.campaign_id != rater.campaign_id:
-            load = partial(load_task_answer_addresses, rules=rules, public_id=public_id, rater_id=rater.rater_id)
-            keep = partial(self.tasks.cache_answer_addresses, public_id, rater_id=rater.rater_id)
-            loaded: TaskAnswerAddresses = await self._run_once((public_id, rater.rater_id), load, keep)
+            load = partial(load_task_answer_context, rules=rules, public_id=public_id, rater_id=rater.rater_id)
+            keep = partial(self.tasks.cache_answer_context, public_id, rater_id=rater.rater_id)
+            loaded: TaskAnswerContext = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
         return AnswerableTask(addresses, rules)
 

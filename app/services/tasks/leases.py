@@ -14,8 +14,8 @@ from app.services.campaigns.attention_settings import get_attention_check_settin
 from app.services.campaigns.numeric_settings import get_lease_duration
 from app.services.people import questionnaires, raters
 from app.services.people.raters import ActingRater
-from app.services.tasks import quality_policy, tasks
-from app.services.tasks.answer_addresses import AnswerableTask, TaskAnswerAddresses
+from app.services.tasks import hand_in_checks, tasks
+from app.services.tasks.answer_context import AnswerableTask, TaskAnswerContext
 from app.services.tasks.judging import MOST_PLACES, JudgingService, make_lease_request
 from app.services.tasks.tasks import TaskHandedIn, TaskView
 from app.storage import campaigns, pearmut
@@ -26,8 +26,8 @@ from app.storage.leases import leases
 from app.storage.leases.attention import AttentionCheckSampling
 from app.storage.recorder import activity
 from app.storage.recorder.activity import ActivityEvent, Heartbeat, LeaseAfterHeartbeat
+from app.storage.recorder.answer_recorder import CampaignWriteQueue
 from app.storage.recorder.judgments import Connection
-from app.storage.recorder.recorder import CampaignWriteQueue
 from app.storage.tasks import TaskNotFound
 
 Blocked = Literal["consent", "qualification", "questionnaire"]
@@ -87,7 +87,7 @@ def _find_first_step(session: Session, rater: ActingRater, settings: Mapping[str
         return blocked
     if blocked is None and questionnaires.is_questionnaire_outstanding(session, settings, rater, "before"):
         return "questionnaire"
-    return "finished" if quality_policy.is_rater_stopped_by_checks(session, rater) else None
+    return "finished" if hand_in_checks.is_rater_stopped_by_checks(session, rater) else None
 
 
 def _is_signed_in(session: Session, rater: ActingRater) -> bool:
@@ -148,7 +148,7 @@ async def extend_lease(
     return LeaseExtension(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
-def _check_places(addresses: TaskAnswerAddresses, events: Sequence[ActivityEvent]) -> None:
+def _check_places(addresses: TaskAnswerContext, events: Sequence[ActivityEvent]) -> None:
     """Check that all events are about something that the task shows. Raises Invalid."""
     places = []
     for n, event in enumerate(events):

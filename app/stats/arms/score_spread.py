@@ -62,7 +62,7 @@ def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
     return np.asarray(keep & ~np.isin(screen, with_controls), dtype=np.bool_)
 
 
-def compute_score_spreads(ratings: Ratings) -> Iterator[SegmentScoreSpread]:
+def compute_score_spreads_by_document_length(ratings: Ratings) -> Iterator[SegmentScoreSpread]:
     """Yield the spread over all documents, short and long ones, and by length; empty sets are left out.
 
     ratings : one row per judgment; ratings of whole documents are ignored.

@@ -19,7 +19,12 @@ from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemRatingSums, gather_study_ratings, normalized_document_sums, sum_item_ratings
+from app.stats.stability.studies import (
+    RaterDocumentSums,
+    gather_study_ratings,
+    normalized_document_sums,
+    sum_ratings_over_segments,
+)
 
 STUDIES = 250
 SIMULATED = "simulated"
@@ -76,7 +81,7 @@ def simulate_replication_chances(
     The chances; same_direction is None if the gate found no difference.
     """
     rng = np.random.Generator(np.random.PCG64([seed, 0x6A7E]))
-    items = sum_item_ratings(data)
+    items = sum_ratings_over_segments(data)
     buckets = [np.flatnonzero(data.bucket == bucket) for bucket in range(len(data.pools))]
     same = n_holds = 0
     for _ in range(studies):
@@ -91,7 +96,7 @@ def simulate_replication_chances(
 
 
 def _study(
-    rng: np.random.Generator, items: ItemRatingSums, documents: np.ndarray, pair: tuple[int, int], method: Method
+    rng: np.random.Generator, items: RaterDocumentSums, documents: np.ndarray, pair: tuple[int, int], method: Method
 ) -> np.ndarray:
     """Differences of document sums in one simulated study, positive if the candidate is better, shape (D,)."""
     data = items.data

@@ -27,7 +27,7 @@ from app.stats.planning.simulated_studies import (
 from app.stats.ratings import Floats, Ratings
 from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
 from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
-from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_item_ratings
+from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_ratings_over_segments
 
 FEWEST_DOCUMENTS = 6
 MOST_HELD = 2_000_000
@@ -117,7 +117,7 @@ def _make_pilot_ratings(ratings: Ratings) -> PilotRatings:
 
 
 def _dealt_anew(data: MultiplyRatedDocuments, grouping: Grouping, ratings_per_item: int) -> PilotRatings:
-    items, sign = sum_item_ratings(data), 1.0 if data.higher_is_better else -1.0
+    items, sign = sum_ratings_over_segments(data), 1.0 if data.higher_is_better else -1.0
     n_documents, n_systems = len(data.documents), len(data.systems)
 
     def draw(rng: np.random.Generator, studies: int, size: int) -> Drawn:

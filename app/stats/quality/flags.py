@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.quality.alike_raters import RaterPairSimilarity
+from app.stats.quality.change_within_tasks import WithinTaskChange
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.panel import RaterPanelComparison
 from app.stats.quality.quality_criteria import Check, FlagThresholds
 from app.stats.quality.repeats import RepeatConsistency
 from app.stats.quality.speed import RaterSpeed
-from app.stats.quality.within_tasks import WithinTaskChange
 from app.stats.testing.adjust import benjamini_hochberg
 
 Flag = tuple[Check, str]

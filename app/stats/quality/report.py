@@ -10,6 +10,11 @@ import numpy as np
 
 from app.stats.quality import panel_tests
 from app.stats.quality.alike_raters import RaterPairSimilarity, measure_rater_pair_similarity
+from app.stats.quality.change_within_tasks import (
+    RaterJudgmentsInOrder,
+    WithinTaskChange,
+    measure_rater_change_within_tasks,
+)
 from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidenceByRater, flag_raters
@@ -28,7 +33,6 @@ from app.stats.quality.references import HiddenReferenceComparison, compare_hidd
 from app.stats.quality.repeats import RepeatConsistency, add_repeat_q_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
-from app.stats.quality.within_tasks import RaterJudgmentsInOrder, WithinTaskChange, measure_rater_change_within_tasks
 from app.stats.rating_metadata import OriginalRatingLinks, RatingEventTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 

@@ -19,7 +19,7 @@ from app.stats.stability.extraction import (
     require_usable_documents,
     tabulate_rating_cells,
 )
-from app.stats.stability.studies import ItemRatingSums, find_rater_positions_in_pools, sum_item_ratings
+from app.stats.stability.studies import RaterDocumentSums, find_rater_positions_in_pools, sum_ratings_over_segments
 
 _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np.inf}
 """Values at the places without a rater, by the name of the sum."""
@@ -29,16 +29,16 @@ _EMPTY = {"total": 0.0, "square": 0.0, "errors": 0.0, "low": np.inf, "high": -np
 class _BlockSums:
     """Sums of the usable documents of a block. pools: codes, among all raters, of the raters of each bucket."""
 
-    sums: ItemRatingSums
+    sums: RaterDocumentSums
     pools: tuple[Codes, ...]
 
 
 def sum_item_ratings_over_blocks(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
-) -> ItemRatingSums:
+) -> RaterDocumentSums:
     """Sum the multiply-rated documents of all blocks.
 
-    The result is what `extract_multiply_rated_documents` and `sum_item_ratings` return for all ratings at once.
+    The result is what `extract_multiply_rated_documents` and `sum_ratings_over_segments` return for all ratings.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def sum_item_ratings_over_blocks(
             continue
         data = arrange_multiply_rated_documents(ratings, cells, reasons[-1].usable, ())
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
-        summed.append(_BlockSums(sum_item_ratings(data, centre), tuple(raters[pool] for pool in data.pools)))
+        summed.append(_BlockSums(sum_ratings_over_segments(data, centre), tuple(raters[pool] for pool in data.pools)))
     facts = UnusableDocumentReasons.concatenate(reasons) if reasons else _no_documents()
     usable, left_out = facts.choose_usable_documents()
     require_usable_documents(systems.size, usable, left_out)
@@ -72,7 +72,7 @@ def sum_item_ratings_over_blocks(
     arrays = {name: _put_together(summed, name, kept, int(rated.n_raters_by_document.max())) for name in _EMPTY}
     if not marked:
         arrays["errors"][:] = 0.0
-    return ItemRatingSums(
+    return RaterDocumentSums(
         data=rated,
         centre=centre,
         place=find_rater_positions_in_pools(rated.pools, len(rated.raters)),

@@ -25,11 +25,11 @@ from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocu
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest
 from app.stats.stability.srp import Order, find_better_of_pairs
 from app.stats.stability.studies import (
-    ItemRatingSums,
+    RaterDocumentSums,
     full_data_study,
     gather_study_ratings,
     normalized_document_sums,
-    sum_item_ratings,
+    sum_ratings_over_segments,
 )
 from app.stats.stability.testing import (
     Claims,
@@ -114,7 +114,7 @@ def split_simulated_studies_into_chunks(request: StabilityRequest) -> tuple[Simu
 class StabilitySimulator:
     """A data set, or sums of one, and a resolved request, prepared once for any number of chunks."""
 
-    data: MultiplyRatedDocuments | ItemRatingSums
+    data: MultiplyRatedDocuments | RaterDocumentSums
     request: StabilityRequest
 
     @property
@@ -123,9 +123,9 @@ class StabilitySimulator:
         return self.item_sums.data
 
     @cached_property
-    def item_sums(self) -> ItemRatingSums:
+    def item_sums(self) -> RaterDocumentSums:
         """Sums of the ratings by item."""
-        return self.data if isinstance(self.data, ItemRatingSums) else sum_item_ratings(self.data)
+        return self.data if isinstance(self.data, RaterDocumentSums) else sum_ratings_over_segments(self.data)
 
     @cached_property
     def chunks(self) -> tuple[SimulatedStudiesChunk, ...]:

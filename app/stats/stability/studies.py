@@ -24,7 +24,7 @@ _SUSPICIOUS = 1e-9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemRatingSums:
+class RaterDocumentSums:
     """Ratings summed over the segments of each item: all that a study needs.
 
     total, square, errors, low, high: shape (D, S, M + 1), the last place empty, for items with fewer raters than
@@ -48,7 +48,7 @@ class ItemRatingSums:
         return len(self.data.raters)
 
 
-def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) -> ItemRatingSums:
+def sum_ratings_over_segments(data: MultiplyRatedDocuments, centre: float | None = None) -> RaterDocumentSums:
     """Sum each item's ratings over its segments. centre: None for the mean of all scores."""
     pool = data.n_raters_by_document
     there = np.arange(data.score.shape[2]) < pool[data.document][:, None, None]
@@ -56,7 +56,7 @@ def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) 
     centre = float(data.score[weight].mean()) if centre is None else centre
     shifted = np.where(there, data.score - centre, 0.0)
     errors = np.zeros_like(shifted) if data.errors is None else data.errors
-    return ItemRatingSums(
+    return RaterDocumentSums(
         data=data,
         centre=centre,
         total=_by_document(data, shifted),
@@ -70,7 +70,7 @@ def sum_item_ratings(data: MultiplyRatedDocuments, centre: float | None = None) 
 
 
 def find_rater_positions_in_pools(pools: Sequence[Codes], n_raters: int) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return `ItemRatingSums.place` with the smallest integer type, because there may be as many pools as documents."""
+    """Return `RaterDocumentSums.place` with the smallest integer type; there may be as many pools as documents."""
     sizes = np.array([len(pool) for pool in pools], dtype=np.int64)
     wide = int(sizes.max())
     place = np.full((len(pools), n_raters + 1), wide, dtype=np.min_scalar_type(wide))
@@ -94,7 +94,7 @@ class StudyBatch:
     (D,). ratings: of each item of a document, shape (D,).
     """
 
-    items: ItemRatingSums
+    items: RaterDocumentSums
     at: Codes
     who: Codes
     n_segments: Codes
@@ -164,7 +164,7 @@ class StudyBatch:
         return constant
 
 
-def gather_study_ratings(items: ItemRatingSums, documents: Codes, raters: Codes) -> StudyBatch:
+def gather_study_ratings(items: RaterDocumentSums, documents: Codes, raters: Codes) -> StudyBatch:
     """Look up the ratings that the raters of each study gave.
 
     Parameters
@@ -250,7 +250,7 @@ def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: 
     return np.where(total > 0, constant * weight, 1.0)
 
 
-def full_data_study(items: ItemRatingSums) -> StudyBatch:
+def full_data_study(items: RaterDocumentSums) -> StudyBatch:
     """Return all ratings as one study: the full data with which simulated studies are compared."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters

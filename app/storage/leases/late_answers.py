@@ -7,7 +7,7 @@ from typing import Any
 from app.storage.leases import leases
 from app.storage.leases.handover import replace_begun_task_with_empty_copy
 from app.storage.leases.person_clashes import HAS_ANOTHER
-from app.storage.recorder.judgments import LOCK, Connection
+from app.storage.recorder.judgments import LOCK_CAMPAIGN_ROW, Connection
 
 # The rater could still continue the task, but their person now has another rating of something in it.
 GIVEN_UP = f"""
@@ -30,8 +30,8 @@ async def renew_or_hand_over_expired_task(connection: Connection, task_id: int, 
     same person counts.
     """
     keys: dict[str, Any] = {**asking.sql_parameters, "task": task_id}
-    await connection.execute(leases.LOCK, keys)
-    await connection.execute(LOCK, keys)
+    await connection.execute(leases.LOCK_LEASING, keys)
+    await connection.execute(LOCK_CAMPAIGN_ROW, keys)
     if (await (await connection.execute(GIVEN_UP, keys)).fetchone()) is not None:
         copy = await replace_begun_task_with_empty_copy(connection, asking.campaign_id, task_id, actor=asking.actor)
         await connection.execute(DEALT, {**keys, "copy": copy})

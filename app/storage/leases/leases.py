@@ -20,15 +20,14 @@ from app.storage.db import driver_connection
 from app.storage.leases.attention import AttentionCheckSampling, insert_due_attention_check
 from app.storage.leases.handover import replace_begun_task_with_empty_copy
 from app.storage.leases.person_clashes import HAS_ANOTHER, LOCKED
-from app.storage.recorder.judgments import LIVE, Connection
-from app.storage.recorder.judgments import LOCK as LOCK_CAMPAIGN
+from app.storage.recorder.judgments import LIVE, LOCK_CAMPAIGN_ROW, Connection
 
 MOST_DUE = 500
 TRIES = 5
 Why = Literal["finished", "nothing_planned", "wait", "paused", "capacity", "not_enrolled"]
 SOONEST, LATEST = 5, 300  # seconds after which it is worth asking again
 
-LOCK = "SELECT pg_advisory_xact_lock(%(lock)s)"
+LOCK_LEASING = "SELECT pg_advisory_xact_lock(%(lock)s)"
 RATER = f"""
 SELECT c.state, e.state, e.capacity, e.capacity_unit, r.person_id,
        {LIVE.format(credential="%(token)s", rater="%(rater)s", session="%(session)s::bigint")}
@@ -246,7 +245,7 @@ async def lease_held_or_next_task(
 ) -> Lease | NoTaskReason | RaterCredentialEnded:
     """Return the task that the rater holds, renewed, or the next task, or the reason why there is none."""
     keys = asking.sql_parameters
-    await connection.execute(LOCK, keys)
+    await connection.execute(LOCK_LEASING, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
         return (
@@ -262,7 +261,7 @@ async def lease_held_or_next_task(
     if held is not None:
         return Lease(*held)
     if (await (await connection.execute(ANY_DUE, keys)).fetchone()) is not None:
-        await connection.execute(LOCK_CAMPAIGN, keys)
+        await connection.execute(LOCK_CAMPAIGN_ROW, keys)
         await connection.execute(EXPIRE, keys)
     keys |= {"unit": unit, "person": person, "room": await _room(connection, keys, capacity, unit)}
     for _ in range(TRIES):  # the task found may be handed in late, or given to another rater, at this very moment
@@ -323,7 +322,7 @@ async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int)
     keys = {**asking.sql_parameters, "task": task_id}
     in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
     if in_vain:
-        await connection.execute(LOCK_CAMPAIGN, keys)
+        await connection.execute(LOCK_CAMPAIGN_ROW, keys)
     for (begun,) in in_vain:
         copy = await replace_begun_task_with_empty_copy(connection, asking.campaign_id, begun, actor=asking.actor)
         if copy is None:
@@ -353,7 +352,7 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
 async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a task again after its lease has expired, for a late write; return None if this is impossible."""
     keys = {**asking.sql_parameters, "task": task_id}
-    await connection.execute(LOCK, keys)
+    await connection.execute(LOCK_LEASING, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
         return None
     return await _take_task(connection, asking, task_id)
@@ -372,6 +371,6 @@ def release_expired_leases(session: Session, campaign_id: int) -> int:
     """Free the tasks of a campaign whose leases have expired, and return their number. Leasing does so as well."""
     keys = {"campaign": campaign_id, "lock": LOCKED | campaign_id, "most": MOST_DUE}
     connection = driver_connection(session)
-    connection.execute(LOCK, keys)
+    connection.execute(LOCK_LEASING, keys)
     row = connection.execute(EXPIRE, keys).fetchone()
     return int(str(row[0])) if row else 0

@@ -8,7 +8,7 @@ from typing import cast
 
 from app.storage.recorder.judgments import (
     HELD,
-    LOCK,
+    LOCK_CAMPAIGN_ROW,
     OF_GIVEN,
     REFUSED,
     RELEASED,
@@ -111,6 +111,6 @@ async def write_comparisons(
         "payload": [one.payload for one in comparisons],
         "session": [one.session_id for one in comparisons],
     }
-    await connection.execute(LOCK, keys)
+    await connection.execute(LOCK_CAMPAIGN_ROW, keys)
     rows = await connection.execute(RECORD, {**keys, **given})
     return [AnswerOutcome(cast("Verdict", row[0]), *row[1:]) for row in await rows.fetchall()]

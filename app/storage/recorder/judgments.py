@@ -99,7 +99,7 @@ class CampaignWriteTarget:
         return self.campaign_id, self.settings_version
 
 
-LOCK = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
+LOCK_CAMPAIGN_ROW = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
 
 # Whether a credential is still valid, for all routes: after a revocation or a sign-out it fails at once. Here and
 # below, each look-up is a scalar subquery. For an EXISTS, the planner may build a hash of the whole table, which it

@@ -13,9 +13,9 @@ import pytest
 
 from app.reports.inputs.snapshot import load_snapshot
 from app.reports.inputs.timed_ratings import load_control_ratings, load_ratings_with_times
+from app.stats.quality.control_verdicts import decide_rater_verdicts_by_controls
 from app.stats.quality.quality_criteria import TESTS, RaterQualityCriteria
 from app.stats.quality.report import make_rater_quality_report
-from app.stats.quality.verdicts import decide_rater_verdicts_by_controls
 from app.storage import embedded
 from tests.spine import Spine, fresh
 

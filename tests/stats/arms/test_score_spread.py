@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.reports.presentations.matching import ConditionRowsWithTexts, match_rows_across_conditions
-from app.stats.arms.score_spread import compute_score_spreads, mask_compared_rows
+from app.stats.arms.score_spread import compute_score_spreads_by_document_length, mask_compared_rows
 from app.stats.ratings import RatingRole, Ratings
 
 
@@ -35,7 +35,7 @@ def test_spreads_are_those_of_adding_up_by_hand(seed: int) -> None:
     units = defaultdict(list)
     for key in range(len(rows)):
         units[int(rows.rater[key]), int(rows.document[key]), int(rows.system[key])].append(float(rows.score[key]))
-    for one in compute_score_spreads(rows):
+    for one in compute_score_spreads_by_document_length(rows):
         named = {"all": (1, 999), "short": (1, 10), "long": (20, 999), "26 and more": (26, 999)}
         low, high = named.get(one.documents) or map(int, one.documents.split("–"))
         parts = [scores for scores in units.values() if low <= len(scores) <= high]
@@ -61,8 +61,8 @@ def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: 
 
 def test_nothing_judged_and_equal_scores_have_no_spread_to_speak_of() -> None:
     rows = drawn(1)
-    assert list(compute_score_spreads(rows.where(np.zeros(len(rows), dtype=bool)))) == []
-    (equal, *_) = compute_score_spreads(rows.with_scores(np.full(len(rows), 50.0)))
+    assert list(compute_score_spreads_by_document_length(rows.where(np.zeros(len(rows), dtype=bool)))) == []
+    (equal, *_) = compute_score_spreads_by_document_length(rows.with_scores(np.full(len(rows), 50.0)))
     assert (equal.sd, equal.within) == (0.0, 0.0)
 
 

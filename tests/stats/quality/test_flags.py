@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from app.stats.quality.alike_raters import measure_rater_pair_similarity
+from app.stats.quality.change_within_tasks import RaterJudgmentsInOrder, measure_rater_change_within_tasks
 from app.stats.quality.controls import MOST_EXACT, degraded_below_original_test, run_control_tests
 from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
 from app.stats.quality.outliers import outlier_p_values
@@ -23,7 +24,6 @@ from app.stats.quality.repeats import (
     summarize_repeats,
 )
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
-from app.stats.quality.within_tasks import RaterJudgmentsInOrder, measure_rater_change_within_tasks
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 from app.stats.testing.adjust import benjamini_hochberg
 from tests.stats.components.worlds import needs_public_data, side_by_side

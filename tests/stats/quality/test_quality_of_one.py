@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from app.stats.quality import report as module
+from app.stats.quality.change_within_tasks import (
+    RaterJudgmentsInOrder,
+    WithinTaskChange,
+    measure_rater_change_within_tasks,
+)
 from app.stats.quality.quality_criteria import CHECKS, Check
 from app.stats.quality.report import RaterQualityReport, make_quality_of_one_rater, make_rater_quality_report
-from app.stats.quality.within_tasks import RaterJudgmentsInOrder, WithinTaskChange, measure_rater_change_within_tasks
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
 

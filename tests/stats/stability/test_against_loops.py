@@ -13,7 +13,7 @@ from app.stats.stability.studies import (
     full_data_study,
     gather_study_ratings,
     normalized_document_sums,
-    sum_item_ratings,
+    sum_ratings_over_segments,
 )
 from app.stats.stability.testing import (
     SignificanceRule,
@@ -47,7 +47,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     )
     (piece,) = sample_document_signs(rng, 1, 200, len(documents))
     signs = piece.unpack(0)
-    found = gather_study_ratings(sum_item_ratings(data), documents, raters)
+    found = gather_study_ratings(sum_ratings_over_segments(data), documents, raters)
     sums = normalized_document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
@@ -82,7 +82,7 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
     documents = np.arange(len(data.documents))
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
-    found = gather_study_ratings(sum_item_ratings(data), documents, raters)
+    found = gather_study_ratings(sum_ratings_over_segments(data), documents, raters)
     means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
@@ -93,7 +93,7 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method: str) -> None:
     data = extract_multiply_rated_documents(made_up(5, pools=((0, 1, 2), (2, 3))))
-    found = full_data_study(sum_item_ratings(data))
+    found = full_data_study(sum_ratings_over_segments(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
     means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()

@@ -15,7 +15,7 @@ from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
-from app.stats.stability.studies import ItemRatingSums, sum_item_ratings
+from app.stats.stability.studies import RaterDocumentSums, sum_ratings_over_segments
 from tests.stats.stability.worlds import made_up
 
 SUMS = ("total", "square", "errors", "low", "high", "place", "n_segments")
@@ -28,7 +28,7 @@ def blocks(ratings: Ratings, documents: int) -> Iterator[Ratings]:
         yield ratings.where(np.isin(ratings.document, codes[start : start + documents]))
 
 
-def by_block(ratings: Ratings, documents: int, centre: float) -> ItemRatingSums:
+def by_block(ratings: Ratings, documents: int, centre: float) -> RaterDocumentSums:
     return sum_item_ratings_over_blocks(
         blocks(ratings, documents),
         np.unique(ratings.system),
@@ -55,7 +55,7 @@ def worlds() -> dict[str, Ratings]:
 def test_sums_by_block_are_those_of_all_at_once(name: str, documents: int) -> None:
     ratings = worlds()[name]
     data = extract_multiply_rated_documents(ratings)
-    held = sum_item_ratings(data)
+    held = sum_ratings_over_segments(data)
     summed = by_block(ratings, documents, held.centre)
     for fact in FACTS:
         assert getattr(summed.data, fact) == getattr(data, fact), fact
@@ -73,17 +73,17 @@ def test_crowded_documents_are_left_out_as_of_all_at_once(monkeypatch: pytest.Mo
     assert "many more raters" in data.left_out[0].reason
     summed = by_block(ratings, 2, 1.5)
     assert (summed.data.documents, summed.data.left_out) == (data.documents, data.left_out)
-    assert np.array_equal(summed.total, sum_item_ratings(data, 1.5).total)
+    assert np.array_equal(summed.total, sum_ratings_over_segments(data, 1.5).total)
 
 
 def test_curves_of_sums_are_those_of_ratings() -> None:
     ratings = worlds()["holes"]
-    data: MultiplyRatedDocuments | ItemRatingSums
+    data: MultiplyRatedDocuments | RaterDocumentSums
     designs = (StudyDesign(RaterAssignmentScheme("psxs"), "z"), StudyDesign(RaterAssignmentScheme("none"), "error"))
     request = StabilityRequest(designs, documents=(4, 8), studies=20, per_set=10, permutations=99, seed=3)
     held = extract_multiply_rated_documents(ratings)
     made = []
-    for data in (held, by_block(ratings, 3, sum_item_ratings(held).centre), by_block(ratings, 3, 2.0)):
+    for data in (held, by_block(ratings, 3, sum_ratings_over_segments(held).centre), by_block(ratings, 3, 2.0)):
         resolved = request.resolve(len(held.documents), len(held.systems))
         made.append(compute_stability_curves(StabilitySimulator(data, resolved)))
     assert made[0] == made[1]

@@ -12,7 +12,12 @@ import pytest
 
 from app.stats.ratings import Floats
 from app.stats.stability.srp import compare_studies, find_better_of_pairs, mark_stable_study_pairs, pooled_srp
-from app.stats.stability.studies import StudyBatch, gather_study_ratings, normalized_document_sums, sum_item_ratings
+from app.stats.stability.studies import (
+    StudyBatch,
+    gather_study_ratings,
+    normalized_document_sums,
+    sum_ratings_over_segments,
+)
 from app.stats.stability.testing import (
     SignificanceRule,
     SignPatternBatch,
@@ -35,7 +40,7 @@ def studies_of(case: dict[str, Any], fixed: dict[str, Any]) -> StudyBatch:
             given = study[document]
             for s, system in enumerate(data.systems):
                 raters[e, d, s, 0] = data.raters.index(given if isinstance(given, str) else given[system])
-    return gather_study_ratings(sum_item_ratings(data), documents, raters)
+    return gather_study_ratings(sum_ratings_over_segments(data), documents, raters)
 
 
 @pytest.fixture(scope="module")

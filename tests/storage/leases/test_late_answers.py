@@ -14,8 +14,8 @@ import pytest
 
 from app.storage.db import Database
 from app.storage.leases import late_answers, leases
+from app.storage.recorder.answer_recorder import AnswerRecorder
 from app.storage.recorder.judgments import CampaignWriteTarget, Connection, RaterAnswer, write_judgments
-from app.storage.recorder.recorder import AnswerRecorder
 from tests.collecting import collect
 from tests.patience import patient
 from tests.working import LIMIT, until
@@ -123,6 +123,6 @@ def test_of_a_late_answer_and_another_account_s_lease_at_the_same_moment_one_cou
 
 def test_without_the_lock_one_person_has_both(two: Two, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control."""
-    monkeypatch.setattr(leases, "LOCK", "SELECT 1")
+    monkeypatch.setattr(leases, "LOCK_LEASING", "SELECT 1")
     at_once(two, two.answers, two.leases)
     assert two.rated() == 2

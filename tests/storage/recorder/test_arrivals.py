@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from app.storage.recorder import arrivals, recorder
+from app.storage.recorder import answer_recorder, arrivals
+from app.storage.recorder.answer_recorder import SHARING, AnswerRecorder
 from app.storage.recorder.arrivals import ENOUGH, ENOUGH_DURING_FLUSH, RECENT, RecentAnswerSenders
 from app.storage.recorder.judgments import AnswerOutcome
-from app.storage.recorder.recorder import SHARING, AnswerRecorder
-from tests.storage.recorder.test_recorder import Desk, desk  # noqa: F401  (a fixture)
+from tests.storage.recorder.test_answer_recorder import Desk, desk  # noqa: F401  (a fixture)
 
 
 class Clock:
@@ -64,7 +64,7 @@ def test_the_recorder_notes_how_long_a_flush_took(desk: Desk, monkeypatch: pytes
             super().__init__(wait)
             made.append(self)
 
-    monkeypatch.setattr(recorder, "RecentAnswerSenders", Noted)
+    monkeypatch.setattr(answer_recorder, "RecentAnswerSenders", Noted)
     begun = time.monotonic()
     desk.run(lambda it: it.record_answers(desk.write_target, desk.answers[:1], actor="r", whole=False))
     (recent,) = made

@@ -1,4 +1,4 @@
-"""The recorder: apart from `storage.db`, the only place that commits; it serves the three hot routes.
+"""The recorder: apart from `storage.db`, the only place that commits; it serves the hot routes.
 
 All answers waiting for one campaign are written with one statement and one commit, and each gets its response after
 this commit. A flush takes what arrived during the one before it. It waits a moment for more only if more is about to

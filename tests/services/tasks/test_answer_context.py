@@ -9,18 +9,18 @@ from typing import Any, cast
 import pytest
 
 from app.protocols.base import Span
-from app.services.tasks.answer_addresses import NO_TEXT, AnswerableTaskCache, TaskAnswerAddresses
+from app.services.tasks.answer_context import NO_TEXT, AnswerableTaskCache, TaskAnswerContext
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import TaskAddressNotFound
 
 
-def addresses(*n_segments: int) -> TaskAnswerAddresses:
+def addresses(*n_segments: int) -> TaskAnswerContext:
     """A task with items of so many segments each; the items stand at the positions 1, 3, 5 and so on."""
     starts = array("i", [0])
     for n in n_segments:
         starts.append(starts[-1] + n)
     total = starts[-1]
-    return TaskAnswerAddresses(
+    return TaskAnswerContext(
         task_id=1,
         campaign_id=1,
         presentation="document",
@@ -74,21 +74,21 @@ def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() 
 def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int, kept: str) -> None:
     tasks = AnswerableTaskCache(most=most)
     for name in "abc":
-        tasks.cache_answer_addresses(name, addresses(3), 7)
-    assert "".join(name for name in "abc" if tasks.find_answer_addresses(name, 7)) == kept
+        tasks.cache_answer_context(name, addresses(3), 7)
+    assert "".join(name for name in "abc" if tasks.find_answer_context(name, 7)) == kept
     assert tasks.segments == 3 * len(kept)
 
 
 def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
     tasks = AnswerableTaskCache(most=6)
-    tasks.cache_answer_addresses("a", addresses(3), 7)
-    tasks.cache_answer_addresses("b", addresses(3), 7)
-    assert tasks.find_answer_addresses("a", 7) is not None
-    tasks.cache_answer_addresses("c", addresses(3), 7)
-    assert [tasks.find_answer_addresses(name, 7) is not None for name in "abc"] == [True, False, True]
-    tasks.cache_answer_addresses("a", addresses(2), 8)
+    tasks.cache_answer_context("a", addresses(3), 7)
+    tasks.cache_answer_context("b", addresses(3), 7)
+    assert tasks.find_answer_context("a", 7) is not None
+    tasks.cache_answer_context("c", addresses(3), 7)
+    assert [tasks.find_answer_context(name, 7) is not None for name in "abc"] == [True, False, True]
+    tasks.cache_answer_context("a", addresses(2), 8)
     assert tasks.segments == 5
-    assert [tasks.find_answer_addresses("a", rater) is not None for rater in (7, 8, 9)] == [True, True, False]
+    assert [tasks.find_answer_context("a", rater) is not None for rater in (7, 8, 9)] == [True, True, False]
 
 
 def test_rules_give_way_to_newer_ones_alone() -> None:

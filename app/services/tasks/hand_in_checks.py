@@ -20,9 +20,9 @@ from app.services.tasks import tasks
 from app.services.tasks.attention import AttentionCheckWarning, record_attention_check_result
 from app.services.tasks.overall_verdict import OverallRaterVerdict, decide_overall_rater_verdict
 from app.services.webhooks.events import record_webhook_event
+from app.stats.quality.control_verdicts import decide_rater_verdicts_by_controls
 from app.stats.quality.quality_criteria import Check
 from app.stats.quality.report import RaterQuality, make_quality_of_one_rater
-from app.stats.quality.verdicts import decide_rater_verdicts_by_controls
 from app.storage import attention, campaigns, quality_policy, raters, tutorials
 from app.storage.db import Database, Session
 

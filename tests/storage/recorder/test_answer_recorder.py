@@ -21,8 +21,8 @@ from psycopg.conninfo import conninfo_to_dict
 from app.domain.errors import Invalid
 from app.storage import embedded
 from app.storage.db import Database
+from app.storage.recorder.answer_recorder import AnswerRecorder
 from app.storage.recorder.judgments import AnswerOutcome, CampaignWriteTarget, RaterAnswer
-from app.storage.recorder.recorder import AnswerRecorder
 from tests.collecting import collect
 from tests.patience import patient
 from tests.working import until

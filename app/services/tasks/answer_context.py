@@ -28,7 +28,7 @@ MOST_CAMPAIGNS = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class TaskAnswerAddresses:
+class TaskAnswerContext:
     """Where answers can be given in a task: its items, and the segments of all items in one sequence.
 
     items: position of each item, ascending. ids, screens: id and screen of each item. starts: index of the first
@@ -104,7 +104,7 @@ class TaskAnswerAddresses:
 class AnswerableTask:
     """A task's addresses, and what the campaign asks there."""
 
-    addresses: TaskAnswerAddresses
+    addresses: TaskAnswerContext
     rules: JudgingRules
 
     def segment_id_and_texts(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
@@ -128,7 +128,7 @@ class AnswerableTask:
 class CachedTask:
     """A task in memory. holders: raters known to have or to have had the task; they are never removed."""
 
-    addresses: TaskAnswerAddresses
+    addresses: TaskAnswerContext
     holders: set[int]
 
 
@@ -141,7 +141,7 @@ class AnswerableTaskCache:
     _tasks: OrderedDict[str, CachedTask] = field(default_factory=OrderedDict)
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
-    def find_answer_addresses(self, public_id: str, rater_id: int) -> TaskAnswerAddresses | None:
+    def find_answer_context(self, public_id: str, rater_id: int) -> TaskAnswerContext | None:
         """Return the addresses of a task that this rater has or had, or None if they are not cached."""
         kept = self._tasks.get(public_id)
         if kept is None or rater_id not in kept.holders:
@@ -149,9 +149,7 @@ class AnswerableTaskCache:
         self._tasks.move_to_end(public_id)
         return kept.addresses
 
-    def cache_answer_addresses(
-        self, public_id: str, addresses: TaskAnswerAddresses, rater_id: int
-    ) -> TaskAnswerAddresses:
+    def cache_answer_context(self, public_id: str, addresses: TaskAnswerContext, rater_id: int) -> TaskAnswerContext:
         """Cache and return the addresses of a rater's task. If there are too many, drop the least recently used."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
@@ -183,16 +181,14 @@ class AnswerableTaskCache:
             del self._rules[outdated.campaign_id]
 
 
-def load_task_answer_addresses(
-    session: Session, rules: JudgingRules, public_id: str, rater_id: int
-) -> TaskAnswerAddresses:
+def load_task_answer_context(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAnswerContext:
     """Load the addresses of a task that a rater has or had, in one statement. Raises TaskNotFound."""
     rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.scoring_needs_texts)
     of_sources, of_texts = _load_media(session, rules.campaign_id, rows)
     starts = array("i", [0])
     for row in rows:
         starts.append(starts[-1] + len(row.segments))
-    return TaskAnswerAddresses(
+    return TaskAnswerContext(
         task_id=rows[0].task_id,
         campaign_id=rules.campaign_id,
         presentation=rows[0].presentation or "document",
