@@ -15,7 +15,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.campaigns import analysis_locks
 from app.services.campaigns.analysis_locks import AnalysisLockChain, AnalysisLockRequest
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -138,7 +138,7 @@ EXAMPLE = AnalysisLockHistoryOut.model_validate(
 def create_analysis_lock(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[AnalysisLockIn, declare_json_body(AnalysisLockIn, lock=NEW)],
+    body: Annotated[AnalysisLockIn, read_json_body_as(AnalysisLockIn, lock=NEW)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.data import archive
-from app.services.data.archived_media import add_media_addresses
+from app.services.data.public_archive_media import add_media_addresses
 from app.web.access import Manager, Public
 from app.web.cookies import own_origin
 from app.web.deps import CampaignKey, SessionDep

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, make_page
@@ -75,7 +75,7 @@ def copy_back_translations(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[
-        BackTranslationsCopyIn, declare_json_body(BackTranslationsCopyIn, second_campaign={"to": "ende-msts"})
+        BackTranslationsCopyIn, read_json_body_as(BackTranslationsCopyIn, second_campaign={"to": "ende-msts"})
     ],
     session: SessionDep,
 ) -> BackTranslationsCopyOut:

@@ -13,7 +13,7 @@ from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationSet, CalibrationTextPair, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -112,7 +112,7 @@ ROW = CalibrationSetRow(key="xsts-v1", version=1, protocol="xsts", pairs=2, froz
 def put_calibration_set(
     caller: UnboundManager,
     key: SetKey,
-    body: Annotated[CalibrationSetIn, declare_json_body(CalibrationSetIn, two={"protocol": "xsts", "pairs": PAIRS})],
+    body: Annotated[CalibrationSetIn, read_json_body_as(CalibrationSetIn, two={"protocol": "xsts", "pairs": PAIRS})],
     session: SessionDep,
 ) -> CalibrationSetOut:
     """Store pairs with a consensus. Once a campaign uses a version, it is frozen; other pairs become a new version."""
@@ -157,7 +157,7 @@ def list_calibration_sets(
 def add_calibration_set_to_campaign(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[CalibrationSetToAddIn, declare_json_body(CalibrationSetToAddIn, latest={"set": "xsts-v1"})],
+    body: Annotated[CalibrationSetToAddIn, read_json_body_as(CalibrationSetToAddIn, latest={"set": "xsts-v1"})],
     session: SessionDep,
 ) -> CalibrationSetOut:
     """Add its pairs as documents of kind calibration, which a design can ask for, and freeze the version."""

@@ -15,7 +15,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -205,7 +205,7 @@ def void_judgments(
     campaign: CampaignKey,
     body: Annotated[
         VoidJudgmentsIn,
-        declare_json_body(VoidJudgmentsIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"}),
+        read_json_body_as(VoidJudgmentsIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"}),
     ],
     session: SessionDep,
     once: OnceDep,

@@ -16,7 +16,7 @@ from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
 from app.services.tasks.preview import make_task_preview
 from app.web.access import Manager, Public
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
@@ -108,7 +108,7 @@ def put_campaign_protocol(
     caller: Manager,
     campaign: CampaignKey,
     seen: IfMatchDep,
-    body: Annotated[ProtocolIn, declare_json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
+    body: Annotated[ProtocolIn, read_json_body_as(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
 ) -> Response:
     """The campaign must be a draft in which nothing was answered by its protocol. Texts stay as they are."""
@@ -130,7 +130,7 @@ def put_campaign_protocol(
 def preview_protocol(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
-    body: Annotated[ProtocolIn, declare_json_body(ProtocolIn, own={"protocol": "custom", "options": OWN})],
+    body: Annotated[ProtocolIn, read_json_body_as(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
     presentation: Annotated[
         Literal["document", "segment", "side_by_side"] | None, Query(description="Default: the campaign's own.")

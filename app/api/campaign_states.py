@@ -16,7 +16,7 @@ from app.services.plans import campaign_states
 from app.services.plans.campaign_states import StateChange
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -87,7 +87,7 @@ def clone_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
     body: Annotated[
-        CampaignCloneIn, declare_json_body(CampaignCloneIn, next_year={"key": "ted-ende-2027", "systems": False})
+        CampaignCloneIn, read_json_body_as(CampaignCloneIn, next_year={"key": "ted-ende-2027", "systems": False})
     ],
     session: SessionDep,
     once: OnceDep,
@@ -109,7 +109,7 @@ def clone_campaign(
 def carry_over_judgments(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[JudgmentCarryOverIn, declare_json_body(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
+    body: Annotated[JudgmentCarryOverIn, read_json_body_as(JudgmentCarryOverIn, last_year={"from": "ted-ende-2025"})],
     session: SessionDep,
 ) -> JudgmentCarryOverOut:
     """Copy the judgments of outputs that did not change, on sources that did not change.

@@ -18,7 +18,7 @@ from app.services.campaigns.campaigns import CampaignSort, NewCampaign
 from app.services.templates.templates import create_campaign_from_template
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager, Viewer
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -155,7 +155,7 @@ def create_campaign(
     caller: UnboundManager,
     body: Annotated[
         CampaignIn,
-        declare_json_body(
+        read_json_body_as(
             CampaignIn,
             mqm=NEW,
             da={"key": "wiki-bnhi", "protocol": "da"},
@@ -222,7 +222,7 @@ def patch_campaign(
     caller: Manager,
     campaign: CampaignKey,
     seen: IfMatchDep,
-    body: Annotated[CampaignPatch, declare_json_body(CampaignPatch, rename={"name": "TED talks"})],
+    body: Annotated[CampaignPatch, read_json_body_as(CampaignPatch, rename={"name": "TED talks"})],
     session: SessionDep,
     response: Response,
 ) -> CampaignOut:

@@ -12,7 +12,7 @@ from app.domain.comments import LONGEST_COMMENT
 from app.services.tasks import comments
 from app.services.tasks.comments import CommentTarget
 from app.web.access import RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 
@@ -32,7 +32,7 @@ class CommentRevisionOut(BaseModel):
 
 
 STORED = CommentRevisionOut(revision=1)
-Body = Annotated[CommentIn, declare_json_body(CommentIn, plain={"text": "The name is spelt in two ways."})]
+Body = Annotated[CommentIn, read_json_body_as(CommentIn, plain={"text": "The name is spelt in two ways."})]
 
 
 @router.put(

@@ -13,7 +13,7 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import DocumentInput, SegmentInput, TestSetPutResult
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -130,7 +130,7 @@ def put_document(
     caller: Manager,
     campaign: CampaignKey,
     document: DocumentKey,
-    body: Annotated[DocumentIn, declare_json_body(DocumentIn, talk=TALK)],
+    body: Annotated[DocumentIn, read_json_body_as(DocumentIn, talk=TALK)],
     session: SessionDep,
 ) -> TestSetChangeOut:
     """Store the whole document. The same content again changes nothing; a text that a task shows cannot change."""

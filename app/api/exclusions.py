@@ -24,7 +24,7 @@ from app.services.jobs import exclusion_preview
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
@@ -82,7 +82,7 @@ async def create_exclusion(
     asked: Annotated[CreateExclusionQuery, Query()],
     body: Annotated[
         ExclusionIn,
-        declare_json_body(
+        read_json_body_as(
             ExclusionIn,
             rater={"rater": "rater1", "reason": "gave 3 of 120 control items a fitting score"},
             system={"system": "A", "reason": "withdrawn by its makers"},

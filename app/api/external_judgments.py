@@ -14,7 +14,7 @@ from app.services.data import external_judgments
 from app.services.data.external_judgments import ExternalJudgment
 from app.services.people import raters
 from app.web.access import Frontend
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -87,7 +87,7 @@ ONE = {
 def record_judgments(
     caller: Frontend,
     campaign: CampaignKey,
-    body: Annotated[JudgmentsIn, declare_json_body(JudgmentsIn, mqm=[ONE])],
+    body: Annotated[JudgmentsIn, read_json_body_as(JudgmentsIn, mqm=[ONE])],
     session: SessionDep,
     once: OnceDep,
     declare: Declare = False,

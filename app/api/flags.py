@@ -14,7 +14,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -158,7 +158,7 @@ BEFORE = FlagsChangedOut(before=[PreviousFlagState(flag="f_" + "0" * 32, answer=
 def create_flag(
     rater: RaterCaller,
     task: TaskId,
-    body: Annotated[FlagIn, declare_json_body(FlagIn, source={"reason": "bad_source", "item": 1, "segment": 1})],
+    body: Annotated[FlagIn, read_json_body_as(FlagIn, source={"reason": "bad_source", "item": 1, "segment": 1})],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -207,7 +207,7 @@ def patch_flags(
     campaign: CampaignKey,
     body: Annotated[
         FlagsPatch,
-        declare_json_body(
+        read_json_body_as(
             FlagsPatch,
             answer={"flags": ["f_" + "0" * 32], "answer": "the segment is left out"},
             assign={"flags": ["f_" + "0" * 32], "assignee": "Ada"},
@@ -235,7 +235,7 @@ def answer_flag(
     caller: Manager,
     campaign: CampaignKey,
     flag: FlagName,
-    body: Annotated[FlagAnswerIn, declare_json_body(FlagAnswerIn, excluded={"answer": "the segment is left out"})],
+    body: Annotated[FlagAnswerIn, read_json_body_as(FlagAnswerIn, excluded={"answer": "the segment is left out"})],
     session: SessionDep,
 ) -> FlagOut:
     """A new answer replaces the earlier one. The audit log records both."""

@@ -11,7 +11,7 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.responses import ResponseModel, json_response
@@ -49,7 +49,7 @@ CONSENT = GuidelineTextsOut.model_validate({"version": 2, "texts": AGREE, "at": 
 def put_guidelines(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[GuidelineTextsIn, declare_json_body(GuidelineTextsIn, english=ENGLISH)],
+    body: Annotated[GuidelineTextsIn, read_json_body_as(GuidelineTextsIn, english=ENGLISH)],
     session: SessionDep,
 ) -> Response:
     """Different texts become a new version. Judgments record the version under which they were made."""
@@ -77,7 +77,7 @@ def get_guidelines(
 def put_consent(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[GuidelineTextsIn, declare_json_body(GuidelineTextsIn, two=AGREE)],
+    body: Annotated[GuidelineTextsIn, read_json_body_as(GuidelineTextsIn, two=AGREE)],
     session: SessionDep,
 ) -> Response:
     """A different text becomes a new version. No rater gets a task before agreeing to it."""

@@ -23,7 +23,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.people import hours
 from app.services.people.hours import HoursAdjustmentOrDispute
 from app.web.access import Coordinator, Manager
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import OnceDep
@@ -111,7 +111,7 @@ def list_hours_adjustments(
 def adjust_hours(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[HoursAdjustmentIn, declare_json_body(HoursAdjustmentIn, call=WHAT)],
+    body: Annotated[HoursAdjustmentIn, read_json_body_as(HoursAdjustmentIn, call=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:
@@ -134,7 +134,7 @@ def refuse_hours_dispute(
     campaign: CampaignKey,
     body: Annotated[
         DisputeRefusalIn,
-        declare_json_body(DisputeRefusalIn, why={"dispute": 7, "reason": "the page shows no work then"}),
+        read_json_body_as(DisputeRefusalIn, why={"dispute": 7, "reason": "the page shows no work then"}),
     ],
     session: SessionDep,
     once: OnceDep,

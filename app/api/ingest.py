@@ -8,7 +8,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
-from app.api.models.ingest import EXAMPLE, IngestReportOut
+from app.api.models.ingest_report import EXAMPLE, IngestReportOut
 from app.reports.kit.report import StoredReport
 from app.services.jobs import ingest_reports
 from app.services.jobs.jobs import JobView

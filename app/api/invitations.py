@@ -16,7 +16,7 @@ from app.services.people import invitations
 from app.services.people.invitations import InvitationSort
 from app.storage.db import Session
 from app.web.access import Manager, Public
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.cookies import check_not_cross_site, read_session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
@@ -203,7 +203,7 @@ DONE = TaskWithCompletionCodeOut.model_validate(
 def create_invitation(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[InvitationIn, declare_json_body(InvitationIn, prolific=NEW, any={"count": 3})],
+    body: Annotated[InvitationIn, read_json_body_as(InvitationIn, prolific=NEW, any={"count": 3})],
     request: Request,
     session: SessionDep,
     once: OnceDep,
@@ -303,7 +303,7 @@ def claim_invitation(
     invitation: PublicId,
     body: Annotated[
         SeatClaimIn,
-        declare_json_body(SeatClaimIn, prolific={"secret": NO_SECRET, "external_id": "5f1b2c3d4e5f6a7b8c9d0e1f"}),
+        read_json_body_as(SeatClaimIn, prolific={"secret": NO_SECRET, "external_id": "5f1b2c3d4e5f6a7b8c9d0e1f"}),
     ],
     request: Request,
     database: DatabaseDep,

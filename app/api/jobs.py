@@ -16,7 +16,7 @@ from app.api.kit import report_routes
 from app.api.kit.jobs import EXAMPLE, LATER, JobOut, job_response
 from app.api.plans import plan_response
 from app.api.ranking import ranking_response, segment_scores_response
-from app.api.side_by_side import stored_rankings_response
+from app.api.ranking_comparison import stored_rankings_response
 from app.domain.errors import Invalid, Place
 from app.reports.kit.report import StoredReport
 from app.services.access.tokens import Caller
@@ -24,10 +24,10 @@ from app.services.jobs import (
     exclusion_preview,
     ingest_reports,
     jobs,
+    ranking_comparison,
     rankings,
     report_requests,
     segment_scores,
-    side_by_side,
 )
 from app.services.plans import plan_jobs, replan_jobs
 from app.services.tasks import progress_jobs
@@ -156,7 +156,7 @@ SHOWN: Mapping[str, Callable[[Request, Caller, StoredReport, str], Response]] = 
         progress_jobs.KIND: _progress_counts_response,
         replan_jobs.KIND: _plan_response,
         **dict.fromkeys(plan_jobs.KINDS, _plan_response),
-        **dict.fromkeys(side_by_side.KINDS, _ranking_response),
+        **dict.fromkeys(ranking_comparison.KINDS, _ranking_response),
     }
 )
 """By kind of job that makes no report: the function that returns its result; the string names a picture."""

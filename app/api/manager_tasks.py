@@ -13,7 +13,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks import manager_tasks
 from app.web.access import Manager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, make_page
@@ -135,7 +135,7 @@ def reassign_task(
     caller: Manager,
     campaign: CampaignKey,
     task: TaskId,
-    body: Annotated[ReassignIn, declare_json_body(ReassignIn, back={"rater": None, "reason": "on holiday"})],
+    body: Annotated[ReassignIn, read_json_body_as(ReassignIn, back={"rater": None, "reason": "on holiday"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
     """Work already done is kept as surplus with the withdrawn original. The response is the task that goes on."""
@@ -150,7 +150,7 @@ def reopen_task(
     caller: Manager,
     campaign: CampaignKey,
     task: TaskId,
-    body: Annotated[ReopenIn, declare_json_body(ReopenIn, again={"reason": "the guidelines changed"})],
+    body: Annotated[ReopenIn, read_json_body_as(ReopenIn, again={"reason": "the guidelines changed"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
     """Its rater gets it again at the next lease. Judgments stay and can be revised."""

@@ -12,7 +12,7 @@ from app.services.access import sessions, single_sign_on
 from app.services.access.tokens import Caller, Role
 from app.storage.db import Session
 from app.web.access import AnyRole, Public, SigningOut
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.cookies import (
     Who,
     check_not_cross_site,
@@ -93,7 +93,7 @@ def open_session(
     _: Public,
     request: Request,
     response: Response,
-    body: Annotated[SessionIn, declare_json_body(SessionIn, token={"token": NO_SECRET})],
+    body: Annotated[SessionIn, read_json_body_as(SessionIn, token={"token": NO_SECRET})],
     database: DatabaseDep,
 ) -> SessionOut:
     """Exchange a token for a cookie that scripts cannot read and other sites cannot send."""

@@ -10,7 +10,7 @@ from app.api.models.hours import DISPUTE, OWN, HoursAdjustmentOwn, HoursDisputeI
 from app.services.access.idempotency import IdempotentResponse
 from app.services.people import hours
 from app.web.access import RaterCaller
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -34,7 +34,7 @@ def get_own_hours(rater: RaterCaller, session: SessionDep, utc_offset: Offset = 
 )
 def dispute_hours(
     rater: RaterCaller,
-    body: Annotated[HoursDisputeIn, declare_json_body(HoursDisputeIn, missing=WHAT)],
+    body: Annotated[HoursDisputeIn, read_json_body_as(HoursDisputeIn, missing=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

@@ -11,7 +11,7 @@ from app.api.models.media import CONTENT, MEDIA, MediaOut
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.media import library
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, UploadDep, declare_json_body
+from app.web.bodies import BodyModel, UploadDep, read_json_body_as
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
 from app.web.media_content import media_content_response
@@ -74,7 +74,7 @@ def list_media(
 def store_media_from_folder(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[MediaFromFolderIn, declare_json_body(MediaFromFolderIn, talk={"path": "talks/1.wav"})],
+    body: Annotated[MediaFromFolderIn, read_json_body_as(MediaFromFolderIn, talk={"path": "talks/1.wav"})],
     database: DatabaseDep,
     policy: MediaPolicyDep,
 ) -> MediaOut:
@@ -130,7 +130,7 @@ def patch_media(
     caller: Manager,
     campaign: CampaignKey,
     name: MediaName,
-    body: Annotated[MediaPatch, declare_json_body(MediaPatch, captions={"captions": "talk-1.vtt"})],
+    body: Annotated[MediaPatch, read_json_body_as(MediaPatch, captions={"captions": "talk-1.vtt"})],
     session: SessionDep,
 ) -> MediaOut:
     """Fields that the body does not name stay as they are."""

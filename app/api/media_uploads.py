@@ -13,7 +13,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.media import uploads
 from app.services.media.uploads import UploadView
 from app.web.access import Manager
-from app.web.bodies import BodyModel, UploadDep, declare_json_body
+from app.web.bodies import BodyModel, UploadDep, read_json_body_as
 from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -64,7 +64,7 @@ class MediaUploadsOut(ResponseModel):
 def create_media_upload(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[MediaUploadIn, declare_json_body(MediaUploadIn, talk={"name": "talk-1.mp4", "size": 314_572_800})],
+    body: Annotated[MediaUploadIn, read_json_body_as(MediaUploadIn, talk={"name": "talk-1.mp4", "size": 314_572_800})],
     session: SessionDep,
     policy: MediaPolicyDep,
     once: OnceDep,

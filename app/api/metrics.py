@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Page
@@ -79,7 +79,7 @@ def put_metric_scores(
     campaign: CampaignKey,
     metric: MetricName,
     body: Annotated[
-        MetricScoresIn, declare_json_body(MetricScoresIn, both=GIVEN, in_order={"in_order": {"A": [0.79, None]}})
+        MetricScoresIn, read_json_body_as(MetricScoresIn, both=GIVEN, in_order={"in_order": {"A": [0.79, None]}})
     ],
     session: SessionDep,
 ) -> MetricOut:

@@ -13,7 +13,7 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.responses import ResponseModel, json_response
@@ -91,7 +91,7 @@ def get_own_consent(rater: RaterCaller, session: SessionDep) -> ConsentOut:
 )
 def give_consent(
     rater: RaterCaller,
-    body: Annotated[ConsentIn, declare_json_body(ConsentIn, english={"version": 2, "language": "en"})],
+    body: Annotated[ConsentIn, read_json_body_as(ConsentIn, english={"version": 2, "language": "en"})],
     session: SessionDep,
 ) -> Response:
     """Record agreement to the latest text. A repeated request changes nothing."""

@@ -25,7 +25,7 @@ from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, require_visible_campaigns
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
@@ -140,7 +140,7 @@ async def create_plan(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
-    body: Annotated[DesignIn, declare_json_body(DesignIn, psxs=DESIGN, defaults={"seed": 1})],
+    body: Annotated[DesignIn, read_json_body_as(DesignIn, psxs=DESIGN, defaults={"seed": 1})],
     database: DatabaseDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -194,7 +194,7 @@ async def create_replan(
     campaign: CampaignKey,
     body: Annotated[
         ReplanIn,
-        declare_json_body(
+        read_json_body_as(
             ReplanIn, dropout={"reason": "rater r3 left"}, joined={"reason": "r9 joined", "rebalance": True}
         ),
     ],

@@ -17,7 +17,7 @@ from app.services.people import qualification
 from app.services.people.qualification import MarkedQualificationAttempt, QualificationSort, QualificationTest
 from app.services.people.qualification_grading import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -226,7 +226,7 @@ def put_qualification_test(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[
-        QualificationTestIn, declare_json_body(QualificationTestIn, choice={"items": [CHOICE], "pass_mark": 0.8})
+        QualificationTestIn, read_json_body_as(QualificationTestIn, choice={"items": [CHOICE], "pass_mark": 0.8})
     ],
     session: SessionDep,
 ) -> Response:
@@ -294,7 +294,7 @@ def waive_qualification(
     rater: RaterKey,
     body: Annotated[
         QualificationWaiverIn,
-        declare_json_body(QualificationWaiverIn, known={"reason": "judged the last three campaigns"}),
+        read_json_body_as(QualificationWaiverIn, known={"reason": "judged the last three campaigns"}),
     ],
     session: SessionDep,
 ) -> None:
@@ -322,7 +322,7 @@ def attempt_qualification(
     rater: RaterCaller,
     body: Annotated[
         QualificationAttemptIn,
-        declare_json_body(QualificationAttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]}),
+        read_json_body_as(QualificationAttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]}),
     ],
     session: SessionDep,
     once: OnceDep,

@@ -18,7 +18,7 @@ from app.domain.questionnaires import (
 from app.services.people import questionnaires
 from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
 from app.web.access import AnyRole, Manager, Public, RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
@@ -158,7 +158,7 @@ def put_questionnaires(
     caller: Manager,
     campaign: CampaignKey,
     seen: IfMatchDep,
-    body: Annotated[QuestionnairesIn, declare_json_body(QuestionnairesIn, experience=ASKED, nothing={})],
+    body: Annotated[QuestionnairesIn, read_json_body_as(QuestionnairesIn, experience=ASKED, nothing={})],
     session: SessionDep,
 ) -> Response:
     """The campaign must be a draft. `group` lets reports compare raters by their answer to a choice."""
@@ -222,7 +222,7 @@ def list_own_questionnaires(rater: RaterCaller, session: SessionDep) -> Question
 def put_own_questionnaire_answers(
     rater: RaterCaller,
     moment: When,
-    body: Annotated[QuestionnaireAnswersIn, declare_json_body(QuestionnaireAnswersIn, experience={"answers": GIVEN})],
+    body: Annotated[QuestionnaireAnswersIn, read_json_body_as(QuestionnaireAnswersIn, experience={"answers": GIVEN})],
     session: SessionDep,
 ) -> Response:
     """Send all answers at once. Different answers are a new revision; the same ones again change nothing."""

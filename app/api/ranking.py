@@ -29,7 +29,7 @@ from app.services.jobs import rankings, segment_scores
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Public, Viewer
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.conditional import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
@@ -143,7 +143,7 @@ async def post_ranking(
     request: Request,
     campaign: CampaignKey,
     asked: Annotated[AsOfQuery, Query()],
-    body: Annotated[RecipeIn, declare_json_body(RecipeIn, named={"name": "google-mqm"}, whole=RECIPE)],
+    body: Annotated[RecipeIn, read_json_body_as(RecipeIn, named={"name": "google-mqm"}, whole=RECIPE)],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:

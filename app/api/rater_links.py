@@ -13,7 +13,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.people import links
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.idempotency import OnceDep, created_response
@@ -100,7 +100,7 @@ def create_rater_links(
     campaign: CampaignKey,
     body: Annotated[
         RaterLinksIn,
-        declare_json_body(RaterLinksIn, everybody={"days": 30}, team={"team": "bonn"}, two={"raters": ["r1", "r2"]}),
+        read_json_body_as(RaterLinksIn, everybody={"days": 30}, team={"team": "bonn"}, two={"raters": ["r1", "r2"]}),
     ],
     request: Request,
     session: SessionDep,

@@ -13,7 +13,7 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.people import rater_messages
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator, RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep
@@ -83,7 +83,7 @@ OWN = MessageOwn.model_validate(EXAMPLE.model_dump(exclude={"actor"}))
 def send_messages(
     caller: Coordinator,
     campaign: CampaignKey,
-    body: Annotated[MessageToRatersIn, declare_json_body(MessageToRatersIn, two=WHAT)],
+    body: Annotated[MessageToRatersIn, read_json_body_as(MessageToRatersIn, two=WHAT)],
     session: SessionDep,
     once: OnceDep,
 ) -> Response:

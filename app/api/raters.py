@@ -34,7 +34,7 @@ from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
 from app.services.tasks import hand_in_checks
 from app.web.access import Coordinator, Manager
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -80,7 +80,7 @@ def put_rater(
     caller: Manager,
     campaign: CampaignKey,
     rater: RaterKey,
-    body: Annotated[RaterIn, declare_json_body(RaterIn, new=NEW, little={})],
+    body: Annotated[RaterIn, read_json_body_as(RaterIn, new=NEW, little={})],
     session: SessionDep,
     if_match: IfMatchOnChange,
 ) -> Response:
@@ -114,7 +114,7 @@ def put_rater(
 def enrol_raters(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[BulkEnrolmentIn, declare_json_body(BulkEnrolmentIn, three=LIST)],
+    body: Annotated[BulkEnrolmentIn, read_json_body_as(BulkEnrolmentIn, three=LIST)],
     session: SessionDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -144,7 +144,7 @@ def enrol_raters(
 def import_raters(
     caller: Manager,
     campaign: CampaignKey,
-    body: Annotated[RaterTableIn, declare_json_body(RaterTableIn, two=TABLE)],
+    body: Annotated[RaterTableIn, read_json_body_as(RaterTableIn, two=TABLE)],
     session: SessionDep,
     once: OnceDep,
     dry_run: DryRun = False,
@@ -202,7 +202,7 @@ def patch_raters(
     campaign: CampaignKey,
     body: Annotated[
         RatersPatch,
-        declare_json_body(
+        read_json_body_as(
             RatersPatch,
             pause={"raters": ["r1", "r2"], "state": "paused"},
             team={"raters": ["r1", "r2"], "team": "bonn"},

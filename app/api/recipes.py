@@ -16,7 +16,7 @@ from app.reports.kit.redact import hide_rater_and_task_keys
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.web.access import Manager, Viewer
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -75,7 +75,7 @@ def put_campaign_recipe(
     caller: Manager,
     campaign: CampaignKey,
     name: RecipeName,
-    body: Annotated[RecipeIn, declare_json_body(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
+    body: Annotated[RecipeIn, read_json_body_as(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
     session: SessionDep,
 ) -> RankingRecipeOut:
     """Take choices that are left out from the recipe that `name` names, or else from `recommended`.

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.api.kit.jobs import LATER, Prefer
-from app.api.side_by_side import ANY, KINDS, KNOWN, TEXTS, Kind, respond_with_rankings_or_job
+from app.api.ranking_comparison import ANY, KINDS, KNOWN, TEXTS, Kind, respond_with_rankings_or_job
 from app.domain.keys import KEY_PATTERN
 from app.services.access.tokens import Caller
-from app.services.jobs import side_by_side
+from app.services.jobs import ranking_comparison
 from app.storage.db import Database
 from app.web.access import Viewer
 from app.web.deps import DatabaseDep
@@ -76,5 +76,7 @@ async def get_series_ranking_in_format(
 async def _answer(
     caller: Caller, request: Request, name: str, asked: SeriesRankingQuery, database: Database, prefer: str, kind: str
 ) -> Response:
-    ask = partial(side_by_side.find_or_queue_series_rankings, database, name, recipe=asked.recipe, only=caller.campaign)
+    ask = partial(
+        ranking_comparison.find_or_queue_series_rankings, database, name, recipe=asked.recipe, only=caller.campaign
+    )
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)

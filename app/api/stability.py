@@ -20,7 +20,7 @@ from app.reports.stability.view import StabilityView
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.web.access import Viewer
-from app.web.bodies import declare_json_body
+from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
 
@@ -62,7 +62,7 @@ async def compute_stability_report(
     request: Request,
     campaign: CampaignKey,
     shown: Annotated[StabilityQuery, Query()],
-    body: Annotated[StabilityIn, declare_json_body(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
+    body: Annotated[StabilityIn, read_json_body_as(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:

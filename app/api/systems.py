@@ -15,7 +15,7 @@ from app.services.data import test_set_views as views
 from app.services.data import test_sets
 from app.services.data.test_sets import SystemInput
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -125,7 +125,7 @@ def put_system(
     caller: Manager,
     campaign: CampaignKey,
     system: SystemKey,
-    body: Annotated[SystemIn, declare_json_body(SystemIn, online={"tags": ["online"]})],
+    body: Annotated[SystemIn, read_json_body_as(SystemIn, online={"tags": ["online"]})],
     session: SessionDep,
 ) -> TestSetChangeOut:
     """Store what is known about a system, not its outputs. A replan takes a late or withdrawn system into account."""
@@ -174,7 +174,7 @@ def put_outputs(
     campaign: CampaignKey,
     system: SystemKey,
     document: DocumentKey,
-    body: Annotated[OutputsIn, declare_json_body(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
+    body: Annotated[OutputsIn, read_json_body_as(OutputsIn, two_segments={"segments": ["Der Hund bellte.", None]})],
     session: SessionDep,
 ) -> TestSetChangeOut:
     """Store all outputs on the document: as many entries as it has segments."""

@@ -11,7 +11,7 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
@@ -52,7 +52,7 @@ def put_team(
     caller: Manager,
     campaign: CampaignKey,
     team: TeamKey,
-    body: Annotated[TeamIn, declare_json_body(TeamIn, agency={"name": "Agency in Bonn"})],
+    body: Annotated[TeamIn, read_json_body_as(TeamIn, agency={"name": "Agency in Bonn"})],
     session: SessionDep,
 ) -> Response:
     """A coordinator's token names the team; it sees the team's enrolments and no others."""

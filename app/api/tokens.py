@@ -13,7 +13,7 @@ from app.services.access import tokens
 from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import SessionDep
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -115,7 +115,7 @@ def create_token(
     caller: Manager,
     body: Annotated[
         TokenIn,
-        declare_json_body(
+        read_json_body_as(
             TokenIn,
             viewer={"role": "viewer", "campaign": "ted-ende", "name": "CI", "expires_at": "2027-11-20T12:00:00Z"},
             manager={"role": "manager", "name": "Ada"},

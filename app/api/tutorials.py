@@ -15,7 +15,7 @@ from app.services.people import tutorials
 from app.services.people.expected_answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import RaterTutorial, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
@@ -135,7 +135,7 @@ def put_tutorial_answer(
     rater: RaterCaller,
     item: Number,
     body: Annotated[
-        TutorialAnswerIn, declare_json_body(TutorialAnswerIn, da={"payload": {"protocol": "da", "score": 93}})
+        TutorialAnswerIn, read_json_body_as(TutorialAnswerIn, da={"payload": {"protocol": "da", "score": 93}})
     ],
     session: SessionDep,
 ) -> TutorialAnswerOut:

@@ -13,7 +13,7 @@ from app.services.webhooks import webhooks
 from app.services.webhooks.addresses import LONGEST_URL
 from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
 from app.web.access import Manager
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_service_options
 from app.web.examples import example_response
 from app.web.idempotency import OnceDep, created_response
@@ -140,7 +140,7 @@ def create_webhook(
     campaign: CampaignKey,
     body: Annotated[
         WebhookIn,
-        declare_json_body(WebhookIn, some={"url": PLAIN["url"], "events": PLAIN["kinds"]}, all={"url": PLAIN["url"]}),
+        read_json_body_as(WebhookIn, some={"url": PLAIN["url"], "events": PLAIN["kinds"]}, all={"url": PLAIN["url"]}),
     ],
     session: SessionDep,
     options: Annotated[ServiceOptions, Depends(get_service_options)],
@@ -207,7 +207,7 @@ def replay_events(
     caller: Manager,
     campaign: CampaignKey,
     webhook: WebhookId,
-    body: Annotated[ReplayIn, declare_json_body(ReplayIn, fourth={"from": 4}, rest={"from": None})],
+    body: Annotated[ReplayIn, read_json_body_as(ReplayIn, fourth={"from": 4}, rest={"from": None})],
     session: SessionDep,
 ) -> WebhookOut:
     """Send them in order with the same ids, and restart a webhook that has stopped. Events are kept for 7 days."""

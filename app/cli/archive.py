@@ -16,7 +16,7 @@ from app.config import Settings, make_media_policy
 from app.domain.media_types import ENDINGS
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchiveIndexPage
-from app.services.data.archived_media import add_media_addresses
+from app.services.data.public_archive_media import add_media_addresses
 from app.services.media import library
 from app.services.media.library import MediaContent
 from app.ui.archive import (

@@ -17,7 +17,7 @@ from app.cli.kit.crowd_platforms import (
     fetch_completion_code_templates,
     is_campaign_open,
     list_unclaimed_invitation_ids,
-    require_server_for_participants,
+    require_server_option,
     settle_study_submissions,
 )
 from app.client import remote as _remote
@@ -55,7 +55,7 @@ def create_study(
     Therefore, the command waits until you have planned the campaign with these places, and opened it.
     Unless PLUMBLINE_MTURK_URL names the marketplace, this uses the sandbox, where nobody is paid.
     """
-    remote = require_server_for_participants(server)
+    remote = require_server_option(server)
     fetch_completion_code_templates(remote, campaign)  # refuses an unknown campaign before it asks anybody
     details = HitDetails(title, description, keywords, minutes, reward, places, days, pay_after)
     total = f"{places * reward / 100:,.2f} dollars, and the fees of Mechanical Turk"
@@ -94,7 +94,7 @@ def settle_submissions(
     It asks for confirmation first. Running it again pays nobody twice, and earlier decisions are not changed.
     """
     settle_study_submissions(
-        _mturk(), require_server_for_participants(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes
+        _mturk(), require_server_option(server), campaign, study, tasks=tasks, dry_run=dry_run, yes=yes
     )
 
 

@@ -14,7 +14,7 @@ from app.cli.kit.crowd_platforms import (
     Yes,
     create_invitation_and_study,
     fetch_completion_code_templates,
-    require_server_for_participants,
+    require_server_option,
     settle_study_submissions,
 )
 from app.client import remote as _remote
@@ -46,7 +46,7 @@ def create_study(
 
     The campaign needs `settings.quality.code_pass` and `code_fail` without {code}: Prolific knows only fixed codes.
     """
-    remote = require_server_for_participants(server)
+    remote = require_server_option(server)
     templates = fetch_completion_code_templates(remote, campaign)
     fixed = (templates.passed, templates.failed)
     if None in fixed or any(CODE in str(code) for code in fixed):
@@ -78,7 +78,7 @@ def settle_submissions(
     Only work handed in through the study's own invitation counts. Copies and studies of other campaigns are refused.
     It asks for confirmation first. Running it again pays nobody twice, and decisions made on Prolific are not changed.
     """
-    remote = require_server_for_participants(server)
+    remote = require_server_option(server)
     with _prolific() as prolific:
         settle_study_submissions(prolific, remote, campaign, study, tasks=tasks, dry_run=dry_run, yes=yes)
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from app.api.models.times import parse_data_version_or_time
-from app.cli import side_by_side
+from app.cli import ranking_comparison
 from app.cli.kit import context, long_reports
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
@@ -104,8 +104,8 @@ def print_campaign_report(campaign_and_kind: list[str], options: Options, how: R
     campaign, name = campaign_and_kind
     if campaign in _list_kinds() and name not in _list_kinds():
         campaign, name = name, campaign
-    if name == side_by_side.RECIPES:
-        return side_by_side.print_recipe_comparison(
+    if name == ranking_comparison.RECIPES:
+        return ranking_comparison.print_recipe_comparison(
             campaign, _recipes(options), _version(how.as_of), how.shape, how.remote
         )
     if name not in _list_kinds():
@@ -137,15 +137,15 @@ def print_comparison_report(kind_and_campaigns: list[str], options: Options, how
 def _list_kinds() -> tuple[str, ...]:
     """Return the kinds of report on one campaign."""
     of_kinds = [kind.name for kind in registry.ALL.values() if kind.over == "campaign"]
-    return tuple(sorted({*of_kinds, side_by_side.RECIPES, *OF_RATERS}))
+    return tuple(sorted({*of_kinds, ranking_comparison.RECIPES, *OF_RATERS}))
 
 
 def _recipes(options: Options) -> list[str]:
     """Return the names of recipes, separated by commas in the option; by default the named ones. Raises Invalid."""
-    if wrong := sorted(set(options) - {side_by_side.RECIPES}):
-        places = (Place((wrong[0],), f"there are: {side_by_side.RECIPES}"),)
+    if wrong := sorted(set(options) - {ranking_comparison.RECIPES}):
+        places = (Place((wrong[0],), f"there are: {ranking_comparison.RECIPES}"),)
         raise Invalid("the options are not valid", places=places)
-    return options.get(side_by_side.RECIPES, [",".join(NAMED)])[-1].split(",")
+    return options.get(ranking_comparison.RECIPES, [",".join(NAMED)])[-1].split(",")
 
 
 def _version(as_of: str | None) -> int | None:

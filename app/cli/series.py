@@ -21,7 +21,7 @@ from app.cli.kit import context
 from app.cli.kit.output_formats import Json
 from app.cli.kit.series_steps import RemoteSeriesBackend
 from app.cli.kit.terminal import format_plain_table
-from app.cli.side_by_side import print_series_rankings
+from app.cli.ranking_comparison import print_series_rankings
 from app.client import remote as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place

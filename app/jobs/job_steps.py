@@ -23,10 +23,10 @@ from app.services.jobs import (
     exclusion_preview,
     ingest_reports,
     jobs,
+    ranking_comparison,
     rankings,
     report_requests,
     segment_scores,
-    side_by_side,
 )
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, JobInputsChanged, JobRequest, RandomDrawFailed
 from app.services.plans import plan_jobs, replan_jobs
@@ -36,7 +36,7 @@ from app.storage import jobs_queue, reports
 from app.storage.db import Database, OrganizationGone
 from app.storage.free_memory import MemoryTooSmall
 from app.storage.jobs_queue import QueueEntry
-from app.storage.organizations import organization_of_row_id, use_organization
+from app.storage.organizations import organization_number_from_row_id, use_organization
 from app.storage.ratings_files.engine import DuckdbNotInstalled
 from app.web.metrics import JOB_SECONDS
 
@@ -67,7 +67,7 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
         progress_jobs.KIND: progress_jobs.make_progress_counts_work,
         replan_jobs.KIND: replan_jobs.make_replan_work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),
-        **dict.fromkeys(side_by_side.KINDS, side_by_side.make_side_by_side_work),
+        **dict.fromkeys(ranking_comparison.KINDS, ranking_comparison.make_side_by_side_work),
     }
 )
 """Jobs that the kit of reports does not compute."""
@@ -80,7 +80,7 @@ def compute_chunk_locally(job_id: int, chunk: Chunk, n: int) -> bytes:  # noqa: 
 
 def can_compute_without_database(database: Database, job_id: int) -> bool:
     """Tell whether a job's chunks need no database: those of reports on the kit, whose data are read beforehand."""
-    with use_organization(organization_of_row_id(job_id)), database.transaction() as session:
+    with use_organization(organization_number_from_row_id(job_id)), database.transaction() as session:
         row = stored.lock_job(session, job_id)
     return row is not None and row.kind not in OWN
 
@@ -133,7 +133,7 @@ class QueueEntryComputer:
 
         Raises Unavailable or StorageFull if a later attempt may succeed, and errors of `compute` other than AppError.
         """
-        with use_organization(organization_of_row_id(job_id)), suppress(OrganizationGone):
+        with use_organization(organization_number_from_row_id(job_id)), suppress(OrganizationGone):
             self._do(task, job_id, n, compute)
 
     def _do(self, task: str, job_id: int, n: int | None, compute: ChunkComputer) -> None:

@@ -24,7 +24,7 @@ from app.storage import jobs_queue
 from app.storage.connections import AsyncConnectionWithOptions
 from app.storage.db import Database, OrganizationGone
 from app.storage.jobs_queue import COMMIT_SETTING, LANES, QUEUES, SEARCH_PATH, QueueEntry
-from app.storage.organizations import organization_of_row_id, use_organization
+from app.storage.organizations import organization_number_from_row_id, use_organization
 
 if TYPE_CHECKING:
     from app.jobs.dask_cluster import DaskComputing
@@ -160,7 +160,7 @@ class Worker:
             if span is not None:
                 part = {} if n is None else {"plumbline.part": n}
                 span.set_name_and_attributes(f"job {context.job.task_name}", {"plumbline.job": job, **part})
-            with use_organization(organization_of_row_id(job)):
+            with use_organization(organization_number_from_row_id(job)):
                 self._do_entry(context, job, n)
 
     def _do_entry(self, context: JobContext, job: int, n: int | None) -> None:

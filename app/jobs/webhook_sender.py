@@ -20,7 +20,7 @@ from app.services.webhooks import delivery
 from app.services.webhooks.addresses import AllowedWebhookAddresses, parse_ip_address
 from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
 from app.storage.db import Database
-from app.storage.organizations import organization_of_row_id, use_organization
+from app.storage.organizations import organization_number_from_row_id, use_organization
 
 LOOK_EVERY = 1.0  # seconds between checks for due events
 AT_ONCE = 16
@@ -96,7 +96,7 @@ class WebhookSender:
                 free = AT_ONCE - len(running)
                 due = await self._claim(free) if free else []
                 for webhook in due:
-                    with use_organization(organization_of_row_id(webhook)):  # the task then also works for it
+                    with use_organization(organization_number_from_row_id(webhook)):  # the task then also works for it
                         running.add(asyncio.create_task(self._send_all(pool, webhook)))
                 await asyncio.wait([asyncio.create_task(asyncio.sleep(LOOK_EVERY)), *running], timeout=LOOK_EVERY)
                 running = {task for task in running if not task.done()}

@@ -50,7 +50,7 @@ class SendHeartbeat:
 
 
 @dataclass(frozen=True, slots=True)
-class HandIn:
+class HandInTask:
     """Hand in the task."""
 
 
@@ -66,7 +66,7 @@ class Pause:
     seconds: float
 
 
-Act = SendJudgment | SendPreference | SendHeartbeat | HandIn | AbandonTask | Pause
+Act = SendJudgment | SendPreference | SendHeartbeat | HandInTask | AbandonTask | Pause
 SessionActs = Generator[Act, int | None, None]
 
 
@@ -122,8 +122,8 @@ def generate_session_actions(
     """Yield what a rater sends while they go through a task; send the revision of each answer back in.
 
     Segments that have an answer are not judged again, so a session can be resumed where it stopped. Answers that were
-    set aside, and are asked for again, are judged again. page: a name that no other session has. Ends with HandIn, or
-    with AbandonTask if the rater stops in the middle.
+    set aside, and are asked for again, are judged again. page: a name that no other session has. Ends with
+    HandInTask, or with AbandonTask if the rater stops in the middle.
     """
     session = _Session(rater, task, forms, page, LONG_AGO + rater.judged * 60_000)
     session.note("open")
@@ -135,7 +135,7 @@ def generate_session_actions(
         yield from _screen(session, screen)
     session.note("submit")
     yield session.beat()
-    yield HandIn()
+    yield HandInTask()
 
 
 def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]:

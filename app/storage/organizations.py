@@ -76,10 +76,10 @@ def switch_current_organization(number: int) -> None:
     in_use.number = number
 
 
-def organization_of_row_id(row_id: int) -> int:
+def organization_number_from_row_id(row_id: int) -> int:
     """Return the organization of a row, from the row's number.
 
-    >>> organization_of_row_id(17), organization_of_row_id(3 * SPAN + 17)
+    >>> organization_number_from_row_id(17), organization_number_from_row_id(3 * SPAN + 17)
     (0, 3)
     """
     return row_id // SPAN

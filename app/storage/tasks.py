@@ -231,7 +231,7 @@ WHERE t.campaign_id = :campaign AND t.id = :task AND p.state IN ('free', 'leased
 ORDER BY p.id FOR NO KEY UPDATE OF p"""
 
 
-def lock_tasks_sharing_groups(session: Session, campaign_id: int, task_id: int) -> list[Row]:
+def lock_tasks_of_chain(session: Session, campaign_id: int, task_id: int) -> list[Row]:
     """Return all tasks that share groups with a task, including the task itself, locked; omit withdrawn ones."""
     return list(session.execute(text(_PARTS), {"campaign": campaign_id, "task": task_id}))
 

@@ -18,7 +18,7 @@ from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import find_campaign_protocol
 from app.services.data import archive
 from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndexPage
-from app.services.data.archived_media import ArchivedMediaFile, add_media_addresses
+from app.services.data.public_archive_media import ArchivedMediaFile, add_media_addresses
 from app.ui.assets import STYLE, load_static_files
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page

@@ -92,7 +92,7 @@ class JsonBodyReader(Generic[M]):
         return self.model.model_validate_json(data, strict=True)
 
 
-def declare_json_body(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
+def read_json_body_as(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
     """Declare the JSON body of a handler, with named examples."""
     return Depends(JsonBodyReader(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 

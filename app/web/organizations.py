@@ -19,7 +19,7 @@ from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_no
 from app.storage.organizations import (
     DEFAULT,
     current_organization_number,
-    organization_of_row_id,
+    organization_number_from_row_id,
     switch_current_organization,
     use_organization,
 )
@@ -86,9 +86,9 @@ def use_organization_of_credential(request: Request, credential: str) -> None:
     _enter(request, parse_organization_number(credential))
 
 
-def use_organization_of_row_id(request: Request, row_id: int) -> None:
+def use_organization_with_row_id(request: Request, row_id: int) -> None:
     """From now on, work for the organization of a row, given by the row's number."""
-    _enter(request, organization_of_row_id(row_id))
+    _enter(request, organization_number_from_row_id(row_id))
 
 
 def _enter(request: Request, number: int) -> None:

@@ -14,7 +14,7 @@ from app.protocols.base import ProtocolOptions
 from app.services.access import tokens
 from app.simulation import (
     CampaignRaterForms,
-    HandIn,
+    HandInTask,
     OutputForSimulation,
     SendJudgment,
     SimulatedRater,
@@ -181,7 +181,7 @@ class Rehearsed:
                     ok(self.client.put(f"{here}/judgments/screens/{act.screen}", json=act.payload, headers=session))
                 case SendHeartbeat():
                     ok(self.client.post(f"{here}/heartbeat", json={"events": list(act.events)}, headers=session))
-                case HandIn():
+                case HandInTask():
                     ok(self.client.post(f"{here}/submit", headers=session))
 
     def judgments(self, **query: str) -> Iterator[dict[str, Any]]:

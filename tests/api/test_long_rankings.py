@@ -20,10 +20,10 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking.from_sums import WHY
 from app.reports.ranking.input import load_ranking_input
 from app.reports.ranking.renderings import render_segment_scores
-from app.reports.side_by_side import report as side_by_side
+from app.reports.ranking_comparison import report as side_by_side
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
-from app.services.jobs import side_by_side as side_by_side_jobs
+from app.services.jobs import ranking_comparison as side_by_side_jobs
 from app.stats.testing.pair_tests import number_of_resamples
 from app.storage import embedded
 from app.storage.db import Database

@@ -17,7 +17,7 @@ from fastapi import FastAPI
 from app.services.access import tokens
 from app.storage import embedded
 from app.storage.db import Database, DatabaseBusy, Session
-from app.storage.organizations import SPAN, organization_of_row_id, use_organization
+from app.storage.organizations import SPAN, organization_number_from_row_id, use_organization
 from app.web import organizations
 from app.web.live import LiveStreams
 from app.web.organizations import OrganizationDirectory
@@ -71,7 +71,7 @@ def staff(database: Database) -> dict[int, dict[str, str]]:
 def count(url: str, organization: int) -> int:
     with psycopg.connect(within(url, organization)) as connection:
         numbers = [row[0] for row in connection.execute("SELECT id FROM judgments").fetchall()]
-    assert {organization_of_row_id(number) for number in numbers} <= {organization}
+    assert {organization_number_from_row_id(number) for number in numbers} <= {organization}
     return len(numbers)
 
 

@@ -35,7 +35,7 @@ from app.storage import embedded, jobs_queue, organization_schemas
 from app.storage.db import Database, DatabaseBusy
 from app.storage.media.backup import MediaMissingFromBackup
 from app.storage.media.stores import FolderMediaStore, hash_file
-from app.storage.organizations import current_organization_number, organization_of_row_id, use_organization
+from app.storage.organizations import current_organization_number, organization_number_from_row_id, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
 from tests.media_files import make_wav
 from tests.organized import KEYS, OTHER, OURS, TWIN
@@ -75,7 +75,7 @@ def ask(spine: Spine, organization: int) -> JobView:
     with use_organization(organization):
         found = report_requests.find_or_queue_report(spine.database, request())
     assert isinstance(found, JobView)
-    assert organization_of_row_id(found.number) == organization
+    assert organization_number_from_row_id(found.number) == organization
     return found
 
 
@@ -119,7 +119,7 @@ def test_what_waits_of_a_removed_organization_goes_with_it(spine: Spine) -> None
         ask(spine, organization)
     organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
     left = spine.ask("SELECT (args->>'job')::bigint FROM procrastinate.procrastinate_jobs")
-    assert {organization_of_row_id(number) for (number,) in left} == {OURS, OTHER}
+    assert {organization_number_from_row_id(number) for (number,) in left} == {OURS, OTHER}
     drained(spine.database)
     assert done(spine, OTHER) == done(spine, OURS)
 

@@ -16,7 +16,7 @@ from app.protocols.base import ProtocolOptions, parse_scoring_options
 from app.services.tasks import tasks
 from app.simulation import (
     CampaignRaterForms,
-    HandIn,
+    HandInTask,
     SendJudgment,
     SimulatedRater,
     generate_session_actions,
@@ -197,7 +197,7 @@ def sit(eye: Eye, forms: CampaignRaterForms, mind: SimulatedRater, path: str) ->
                     eye.send("PUT", f"{here}/judgments/screens/{act.screen}", act.payload)
                 case SendHeartbeat():
                     eye.send("POST", f"{here}/heartbeat", {"events": list(act.events)})
-                case HandIn():
+                case HandInTask():
                     assert eye.send("POST", f"{here}/submit").status_code == 200
         check_members(eye.send("GET", here).json(), "task")
     raise AssertionError("the tasks do not end")

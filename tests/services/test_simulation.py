@@ -25,7 +25,7 @@ from app.simulation import (
     AbandonTask,
     CampaignForSimulation,
     CampaignRaterForms,
-    HandIn,
+    HandInTask,
     OutputForSimulation,
     RaterTraits,
     SendJudgment,
@@ -218,7 +218,7 @@ def test_a_sitting_judges_what_is_missing_hands_in_and_can_be_taken_up_again():
     )
 
     assert [one.segment for one in acts if isinstance(one, SendJudgment) and one.seen == 0] == [1, 2, 3]
-    assert isinstance(acts[-1], HandIn)
+    assert isinstance(acts[-1], HandInTask)
     assert [one.payload for one in rest if isinstance(one, SendJudgment)] == [
         next(one.payload for one in acts if isinstance(one, SendJudgment) and one.segment == 3)
     ]

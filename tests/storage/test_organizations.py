@@ -20,7 +20,7 @@ from app.storage.organizations import (
     SPAN,
     OrganizationsMixed,
     current_organization_number,
-    organization_of_row_id,
+    organization_number_from_row_id,
     pin_current_organization,
     switch_current_organization,
     use_organization,
@@ -147,7 +147,7 @@ def test_no_two_organizations_have_a_row_of_one_number(spine: Spine) -> None:
     rows = 0
     for table, column in columns:
         for (number,) in spine.ask(f"SELECT {column} FROM organization_1.{table}"):
-            assert organization_of_row_id(number) == TWIN
+            assert organization_number_from_row_id(number) == TWIN
             rows += 1
     assert rows > 200
 
@@ -182,7 +182,7 @@ def test_a_transaction_sees_one_organization_and_the_next_one_forgets_it(spine: 
     try:
         for number in (TWIN, 0, TWIN, 0):
             with use_organization(number), database.transaction() as session:
-                assert organization_of_row_id(session.execute(seen).scalar_one()) == number
+                assert organization_number_from_row_id(session.execute(seen).scalar_one()) == number
                 assert (
                     session.execute(sa.text("SELECT current_schema()")).scalar() == ["public", "organization_1"][number]
                 )

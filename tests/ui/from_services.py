@@ -17,7 +17,7 @@ from app.reports import disagreements, ingest, registry
 from app.reports.kit import captions
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
-from app.reports.side_by_side import tables as side_by_side_renderings
+from app.reports.ranking_comparison import tables as side_by_side_renderings
 from app.reports.stability import tables as stability_tables
 from app.services.data import cloning
 from app.services.templates.templates import TEMPLATES

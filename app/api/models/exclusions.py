@@ -7,8 +7,8 @@ from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from app.api.models.ranking_comparison import PairVerdictOut, make_pair_verdict_out
 from app.api.models.recipe import Key
-from app.api.models.side_by_side import PairVerdictOut, make_pair_verdict_out
 from app.api.models.times import Time
 from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.ranking.view import SystemLine

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from app.api.models.ingest import IngestReportOut
+from app.api.models.ingest_report import IngestReportOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
 from app.web.bodies import BodyModel

@@ -79,7 +79,7 @@ COMMANDS = {
     ),
     "recipe": ("settings", "List a campaign's own recipes, print one, or store one from a file."),
     "rank-series": (
-        "side_by_side",
+        "ranking_comparison",
         "Compare the campaigns of a series: rank and cluster of each system in each.",
     ),
     "simulate": (

@@ -39,7 +39,7 @@ class EndingInvitationFailed(Unavailable):
     published = "InvitationLeft"
 
 
-def require_server_for_participants(server: str | None) -> RemoteServer:
+def require_server_option(server: str | None) -> RemoteServer:
     """Return the server that participants visit. Raises Invalid if none is named."""
     remote = _remote.find_configured_remote(server)
     if remote is None:

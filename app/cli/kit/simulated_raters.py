@@ -25,7 +25,7 @@ from app.simulation import (
     AbandonTask,
     Act,
     CampaignRaterForms,
-    HandIn,
+    HandInTask,
     Pause,
     RaterModel,
     SeenTask,
@@ -230,7 +230,7 @@ class _Rater:
                 return None, answer.status_code == 409
             case Pause():
                 await asyncio.sleep(act.seconds)
-            case HandIn():
+            case HandInTask():
                 answer = await self._send("POST", f"{path}/submit", fine=(200, 409))
                 self.tally.tasks += answer.status_code == 200
                 return None, answer.status_code == 409

@@ -128,7 +128,9 @@ def make_values_by_unit(split: CampaignCalibrationSplit, rows: Bools, repeats: R
     return make_segment_units(split.ratings.rows.where(rows), repeated=repeats)
 
 
-def have_same_source_text(first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address) -> bool:
+def may_have_same_source_text(
+    first: CampaignCalibrationSplit, second: CampaignCalibrationSplit, address: Address
+) -> bool:
     """Whether both campaigns have the same source there; an unknown text is no reason to exclude anything."""
     ours, theirs = (each.digests.get(address[:2]) for each in (first, second))
     return ours is None or theirs is None or ours == theirs

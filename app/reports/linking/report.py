@@ -14,10 +14,10 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
     make_values_by_unit,
+    may_have_same_source_text,
     replace_unknown_documents_by_segments,
 )
 from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
@@ -190,11 +190,11 @@ def _choose_anchors(
 
     The anchors are calibration items if both campaigns share some or they are requested, else common outputs.
     """
-    items = {a for a in base.items.keys() & other.items.keys() if have_same_source_text(base.parts, other.parts, a)}
+    items = {a for a in base.items.keys() & other.items.keys() if may_have_same_source_text(base.parts, other.parts, a)}
     calibration = options.anchors == "calibration" or (options.anchors == "auto" and bool(items))
     ours, theirs = (base.items, other.items) if calibration else (base.common, other.common)
     both = ours.keys() & theirs.keys()
-    chosen = sorted(a for a in both if have_same_source_text(base.parts, other.parts, a))
+    chosen = sorted(a for a in both if may_have_same_source_text(base.parts, other.parts, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
     anchors = LinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),

@@ -13,7 +13,7 @@ import numpy as np
 
 from app.domain.errors import Invalid
 from app.reports.inputs.variance_model_input import Draw, parse_component_draw_chunks
-from app.reports.power.scores import ScoreSimulator, make_score_simulator
+from app.reports.power.score_simulator import ScoreSimulator, make_score_simulator
 from app.reports.power.sizes import StudySizes
 from app.reports.power.view import PowerVarianceComponents, StudyDesignLine, StudySizeLine
 from app.stats.components.generalizability import (

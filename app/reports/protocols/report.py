@@ -15,10 +15,10 @@ from app.reports.inputs.calibration import (
     Address,
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
-    have_same_source_text,
     load_campaign_calibration_split,
     make_comparison_header,
     make_values_by_unit,
+    may_have_same_source_text,
     replace_unknown_documents_by_segments,
 )
 from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
@@ -272,7 +272,7 @@ def _match_shared_outputs(protocol: CampaignScoresAndTimes, other: CampaignScore
     return [
         (i, theirs[a])
         for i, a in enumerate(protocol.addresses)
-        if a in theirs and have_same_source_text(protocol.parts, other.parts, a)
+        if a in theirs and may_have_same_source_text(protocol.parts, other.parts, a)
     ]
 
 

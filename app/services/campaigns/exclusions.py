@@ -15,7 +15,7 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.changed_pairs import DisagreeingPair, find_disagreeing_pairs
+from app.reports.ranking_comparison.changed_pairs import DisagreeingPair, find_disagreeing_pairs
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session

@@ -18,7 +18,7 @@ from app.services.access.organization_prefixes import prefix_with_organization_m
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.data.archived_media import ArchivedMediaFile, load_media_of_archived_texts, open_archived_media
+from app.services.data.public_archive_media import ArchivedMediaFile, load_media_of_archived_texts, open_archived_media
 from app.services.media.library import MediaContent
 from app.services.media.media_settings import MediaSettings
 from app.services.tasks.campaign_judgments import JudgmentFilter, ManagerJudgmentView, list_judgments

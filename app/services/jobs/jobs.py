@@ -24,7 +24,7 @@ from app.storage.db import Database, Session
 from app.storage.imports.staging import canonical_json
 from app.storage.jobs import JobNotFound
 from app.storage.jobs_queue import QUEUES, QueueEntry, Weight
-from app.storage.organizations import organization_of_row_id, use_organization
+from app.storage.organizations import organization_number_from_row_id, use_organization
 from app.storage.reports import ReportKey
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -331,7 +331,7 @@ def recover_stalled_jobs(database: Database) -> int:
                 jobs_queue.requeue_stalled_entry(session, entry.queue_id)
         jobs_queue.delete_dead_workers(session, 10 * STALLED_AFTER)
     for entry in hopeless:
-        with use_organization(organization_of_row_id(entry.job_id)):
+        with use_organization(organization_number_from_row_id(entry.job_id)):
             give_up_job(database, entry.job_id, "its workers stopped before it was finished", entry=entry.queue_id)
     return len(entries) + sum(run_for_each_organization(database, partial(_enter_lost_jobs, database)))
 

@@ -112,7 +112,7 @@ def reassign_task(
     rater_id = raters.find_enrolled_rater_id(session, row.id, rater) if rater is not None else None
     if rater is not None and rater_id is None:
         raise Invalid(places=(Place(("body", "rater"), "is not enrolled"),))
-    parts = tasks.lock_tasks_sharing_groups(session, row.id, task.id)
+    parts = tasks.lock_tasks_of_chain(session, row.id, task.id)
     if any(part.state == "handed_in" and part.rater_id != rater_id for part in parts):
         raise LinkedTaskHandedIn
     rest = [part for part in parts if part.state != "handed_in"]

@@ -24,7 +24,7 @@ from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_
 from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
 from app.storage.organizations import (
     DEFAULT,
-    organization_of_row_id,
+    organization_number_from_row_id,
     pin_current_organization,
     search_path_statement,
     use_organization,
@@ -241,7 +241,9 @@ class AnswerRecorder:
             lane.timer.cancel()
             lane.timer = None
         if lane.task is None:
-            with use_organization(organization_of_row_id(key[1])):  # needed because a timer, for example, may call this
+            with use_organization(
+                organization_number_from_row_id(key[1])
+            ):  # needed because a timer, for example, may call this
                 lane.task = asyncio.create_task(self._drain(key, lane))
 
     def _start_later(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:

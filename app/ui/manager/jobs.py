@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.services.jobs import jobs, side_by_side
+from app.services.jobs import jobs, ranking_comparison
 from app.services.jobs.jobs import JobView
 from app.ui.access import Reader
 from app.ui.manager.page_table import PAGES
@@ -25,8 +25,8 @@ OWN_PAGES: Mapping[str, str] = {
     "replan": "Replan",
     "segments": "Exports",
     **dict.fromkeys(("quality", "timing", "revisions"), "Quality"),
-    side_by_side.KIND: "Recipes",
-    side_by_side.SERIES: "Series",
+    ranking_comparison.KIND: "Recipes",
+    ranking_comparison.SERIES: "Series",
 }
 """Pages that open without the job's options: their forms ask in another way, or the options are part of the page."""
 

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Query, Request, Response
 
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_rater_and_task_keys
-from app.reports.side_by_side import tables as side_by_side_renderings
-from app.reports.side_by_side.rankings import RankingsSideBySide
+from app.reports.ranking_comparison import tables as side_by_side_renderings
+from app.reports.ranking_comparison.compared_rankings import RankingsSideBySide
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
-from app.services.jobs import side_by_side
+from app.services.jobs import ranking_comparison
 from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
@@ -48,7 +48,7 @@ def recipe_comparison_page(
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
-        outcome = side_by_side.find_or_queue_recipe_rankings(database, campaign, chosen, ask=find_running_job)
+        outcome = ranking_comparison.find_or_queue_recipe_rankings(database, campaign, chosen, ask=find_running_job)
     except JobNotRequested:
         return render_campaign_page(
             request, PAGE, about, caller, {**values, **make_start_button_values(_address(campaign, "", chosen))}

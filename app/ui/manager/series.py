@@ -11,11 +11,11 @@ from fastapi import APIRouter, Query, Request, Response
 from app.domain.errors import Invalid
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.kit.redact import hide_rater_and_task_keys
-from app.reports.side_by_side import tables as side_by_side_renderings
-from app.reports.side_by_side.series import MOST_CAMPAIGNS
+from app.reports.ranking_comparison import tables as side_by_side_renderings
+from app.reports.ranking_comparison.series import MOST_CAMPAIGNS
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
-from app.services.jobs import side_by_side
+from app.services.jobs import ranking_comparison
 from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
 from app.storage.db import Database, Session
 from app.ui.access import Reader
@@ -79,7 +79,7 @@ def _list_members(session: Session, series: str | None, caller: Caller) -> list[
 
 def _series_ranking_values(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """Return the table with its picture, or the job that makes it; redacted for viewers. Raises Invalid."""
-    outcome = side_by_side.find_or_queue_series_rankings(
+    outcome = ranking_comparison.find_or_queue_series_rankings(
         database, name, recipe=recipe, only=caller.campaign, ask=find_running_job
     )
     if isinstance(outcome, JobView):

@@ -82,7 +82,7 @@ def _ask(
         with database.transaction() as session:
             single_sign_on.store_renewed_tokens(session, due, renewed, secret)
 
-    confirmation = provider.confirm_person(due.subject, due.tokens, now=now, keep=keep)
+    confirmation = provider.reconfirm_person(due.subject, due.tokens, now=now, keep=keep)
     with database.transaction() as session:
         single_sign_on.update_role_from_provider(
             session, due, confirmation.person, confirmation.tokens, secret, roles=roles

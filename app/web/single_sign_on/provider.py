@@ -118,7 +118,7 @@ class IdentityProviderClient:
         sid = claims.get("sid")
         return ProviderConfirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
 
-    def confirm_person(
+    def reconfirm_person(
         self, subject: str, given: ProviderTokens, *, now: datetime, keep: Callable[[ProviderTokens], None]
     ) -> ProviderConfirmation:
         """Confirm who a person is now. Raises ProviderRefused if they are signed out there, ProviderSilent.

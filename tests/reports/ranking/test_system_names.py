@@ -9,14 +9,14 @@ import json
 import pytest
 from rich.console import Console
 
-from app.api.models.side_by_side import RankingsSideBySideOut
+from app.api.models.ranking_comparison import RankingsSideBySideOut
 from app.cli.kit.terminal import format_ranking_table
 from app.reports.kit.render import markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render_ranking
-from app.reports.side_by_side import tables as side_by_side_renderings
-from app.reports.side_by_side.rankings import ComparedRanking, arrange_rankings
+from app.reports.ranking_comparison import tables as side_by_side_renderings
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, arrange_rankings
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened
 

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from app.web import problems
 from app.web.access import NoCredential
-from app.web.bodies import BodyModel, declare_json_body
+from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import ServiceOptions
 from app.web.fast.route import FastRoute, FrameworkFeatureNeeded, put_fast_routes_first
 
@@ -70,7 +70,7 @@ async def get_name(
 async def put_thing(
     name: Annotated[str, Depends(get_name)],
     thing: Annotated[int, Path(alias="id", ge=1, le=1000)],
-    body: Annotated[Body, declare_json_body(Body)],
+    body: Annotated[Body, read_json_body_as(Body)],
 ) -> Response:
     """Says what it got."""
     if body.n == 13:

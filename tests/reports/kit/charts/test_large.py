@@ -8,8 +8,8 @@ import pytest
 
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render_ranking
-from app.reports.side_by_side.rankings import ComparedRanking, arrange_rankings
-from app.reports.side_by_side.tables import render_rankings_side_by_side as render_beside
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, arrange_rankings
+from app.reports.ranking_comparison.tables import render_rankings_side_by_side as render_beside
 from tests.reports.ranking.test_forest import texts
 
 

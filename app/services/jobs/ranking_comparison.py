@@ -17,9 +17,9 @@ from app.reports.kit.report import ReportWork
 from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
-from app.reports.side_by_side import report as side_by_side
-from app.reports.side_by_side import series
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.ranking_comparison import report as side_by_side
+from app.reports.ranking_comparison import series
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
 from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobRequest, JobView
 from app.stats.ranking.result import METHOD_VERSION

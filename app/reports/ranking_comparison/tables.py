@@ -13,10 +13,10 @@ from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.grid_chart import plot_rank_grid
-from app.reports.side_by_side.lines_chart import plot_bump_chart
-from app.reports.side_by_side.rankings import ComparedRanking as RankingColumn
-from app.reports.side_by_side.rankings import RankingsSideBySide
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking as RankingColumn
+from app.reports.ranking_comparison.compared_rankings import RankingsSideBySide
+from app.reports.ranking_comparison.grid_chart import plot_rank_grid
+from app.reports.ranking_comparison.lines_chart import plot_bump_chart
 
 
 def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:

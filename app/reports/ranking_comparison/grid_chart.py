@@ -8,8 +8,8 @@ from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking.labels import label_system_in_chart
-from app.reports.side_by_side.lines_chart import list_notes_below_chart, shorten_ranking_name
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
+from app.reports.ranking_comparison.lines_chart import list_notes_below_chart, shorten_ranking_name
 
 ROW, STEP, MEAN = 19.0, 58.0, 52.0
 NARROWEST = 520.0

@@ -9,7 +9,7 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.side_by_side.changed_pairs import DisagreeingPair, find_disagreeing_pairs
+from app.reports.ranking_comparison.changed_pairs import DisagreeingPair, find_disagreeing_pairs
 from app.storage.imports.staging import canonical_json
 
 

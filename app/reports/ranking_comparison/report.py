@@ -13,7 +13,7 @@ from app.reports.kit import report
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
 from app.storage.db import Database, Session
 
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import typer
 from rich.console import Console, RenderableType
 
-from app.api.models.side_by_side import RankingsSideBySideOut
+from app.api.models.ranking_comparison import RankingsSideBySideOut
 from app.cli.kit import context, long_reports
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
@@ -20,10 +20,10 @@ from app.client import remote as _remote
 from app.reports.kit import captions
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.renderings import MEDIA_TYPES
-from app.reports.side_by_side import series as all_series
-from app.reports.side_by_side.rankings import RankingsSideBySide
-from app.reports.side_by_side.report import find_or_compute_recipe_rankings
-from app.reports.side_by_side.tables import render_rankings_side_by_side
+from app.reports.ranking_comparison import series as all_series
+from app.reports.ranking_comparison.compared_rankings import RankingsSideBySide
+from app.reports.ranking_comparison.report import find_or_compute_recipe_rankings
+from app.reports.ranking_comparison.tables import render_rankings_side_by_side
 from app.storage.db import Database
 
 RECIPES = "recipes"

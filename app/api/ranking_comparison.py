@@ -13,16 +13,16 @@ from pydantic import Field, StringConstraints
 
 from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery
-from app.api.models.side_by_side import EXAMPLE, RankingsSideBySideOut
+from app.api.models.ranking_comparison import EXAMPLE, RankingsSideBySideOut
 from app.api.models.times import parse_data_version_or_time
 from app.domain.recipe import NAMED
 from app.reports.kit.redact import hide_rater_and_task_keys
 from app.reports.kit.report import StoredReport
 from app.reports.ranking.renderings import MEDIA_TYPES
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
-from app.reports.side_by_side.tables import render_rankings_side_by_side
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
+from app.reports.ranking_comparison.tables import render_rankings_side_by_side
 from app.services.access.tokens import Caller
-from app.services.jobs import side_by_side
+from app.services.jobs import ranking_comparison
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
@@ -116,7 +116,7 @@ async def _answer(
     kind: str,
 ) -> Response:
     ask = partial(
-        side_by_side.find_or_queue_recipe_rankings,
+        ranking_comparison.find_or_queue_recipe_rankings,
         database,
         campaign,
         asked.list_names(),
@@ -142,7 +142,7 @@ def stored_rankings_response(request: Request, caller: Caller, report: StoredRep
     return rankings_response(
         request,
         caller,
-        side_by_side.parse_stored_rankings(report.body),
+        ranking_comparison.parse_stored_rankings(report.body),
         kind or KINDS[choose_media_type(request, tuple(KINDS))],
     )
 

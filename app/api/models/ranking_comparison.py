@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from app.reports.side_by_side.changed_pairs import RankingPairVerdict
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
+from app.reports.ranking_comparison.changed_pairs import RankingPairVerdict
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
 
 
 class ComparedRankingOut(BaseModel):

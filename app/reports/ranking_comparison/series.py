@@ -12,8 +12,8 @@ from app.reports.inputs.named_recipes import NoSuchRecipe
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.report import RankingLookup
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
-from app.reports.side_by_side.report import make_ranking_column
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.ranking_comparison.report import make_ranking_column
 from app.storage import series
 from app.storage.db import Database, Session
 

@@ -12,7 +12,7 @@ from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, Cu
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking.view import RankingView
-from app.reports.side_by_side.rankings import ComparedRanking, RankingsSideBySide
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
 
 ROW = 19.0
 NARROWEST_STEP, WIDEST_STEP, MOST_ACROSS = 62.0, 120.0, 760.0
