@@ -129,7 +129,7 @@ def rank_file(folder: str) -> Figures:
         words={key: SystemDescription(key, "mt") for key in file.labels.systems},
         documents=DocumentTable((None,) * n, ("test",) * n, np.ones(n, np.int32), np.ones(n, np.int32)),
         names="",
-        registration=ExclusionsAndLock((), None),
+        exclusions_and_lock=ExclusionsAndLock((), None),
         counts_errors=False,
     )
     answer = json.loads(given.compute_ranking_json())
@@ -146,14 +146,14 @@ def study_file(folder: str) -> Figures:
 
     from app.domain.recipe import NAMED
     from app.reports.inputs.ratings_file_totals import SummableRatingsFile
-    from app.stats.stability.block_sums import sum_item_ratings_over_blocks
+    from app.stats.stability.block_sums import sum_ratings_over_blocks
     from app.stats.stability.chunks import StabilitySimulator
     from app.stats.stability.curves import compute_stability_curves
     from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 
     source = SummableRatingsFile(_open_made_up_file(folder), NAMED["srp-paper"])
     ranked, _ = source.summarize_ranked_ratings_by_rater_and_system()
-    sums = sum_item_ratings_over_blocks(
+    sums = sum_ratings_over_blocks(
         source.iterate_blocks_with_error_counts(),
         np.unique(ranked.system),
         centre=source.compute_ranked_rater_moments().overall,

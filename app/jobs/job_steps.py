@@ -67,7 +67,7 @@ OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingPr
         progress_jobs.KIND: progress_jobs.make_progress_counts_work,
         replan_jobs.KIND: replan_jobs.make_replan_work,
         **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),
-        **dict.fromkeys(ranking_comparison.KINDS, ranking_comparison.make_side_by_side_work),
+        **dict.fromkeys(ranking_comparison.KINDS, ranking_comparison.make_ranking_comparison_work),
     }
 )
 """Jobs that the kit of reports does not compute."""

@@ -1,7 +1,7 @@
 """Further data on the ratings, in the same codes, loaded only when a report needs them.
 
 `DocumentTable`, `RaterTable` and `TaskTable` have one entry per code of `Ratings.labels`; `RatingEventTable` and
-`ControlToRegularRatingLinks` have one per row of `Ratings`; `ErrorTable` has one per error, with the index of its row.
+`RepeatAndDegradedLinks` have one per row of `Ratings`; `ErrorTable` has one per error, with the index of its row.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ErrorTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ControlToRegularRatingLinks:
+class RepeatAndDegradedLinks:
     """For each row the row it repeats or degrades, or −1: same system and segment, role rating, same task if any."""
 
     original: Codes

@@ -12,11 +12,11 @@ import sqlalchemy as sa
 
 from app.stats.rating_metadata import (
     EPOCH_UNKNOWN,
-    ControlToRegularRatingLinks,
     DocumentTable,
     ErrorTable,
     RaterTable,
     RatingEventTable,
+    RepeatAndDegradedLinks,
     TaskTable,
 )
 from app.stats.ratings import RatingLabels, RatingRole, Ratings
@@ -221,7 +221,7 @@ def _encode_texts(content: bytes, at: npt.NDArray[np.intp]) -> tuple[npt.NDArray
     return code[numbers], tuple(texts[n] for n in there)
 
 
-def link_repeats_to_originals(ratings: Ratings) -> ControlToRegularRatingLinks:
+def link_repeats_to_originals(ratings: Ratings) -> RepeatAndDegradedLinks:
     """Link each repeat or degraded row to its original: the same rater's plain rating of the same output."""
     names = (ratings.system, ratings.segment, ratings.rater)
     later = ratings.role != RatingRole.RATING
@@ -235,7 +235,7 @@ def link_repeats_to_originals(ratings: Ratings) -> ControlToRegularRatingLinks:
     first = np.empty(order.size, dtype=np.int64)
     first[order] = order[starts]
     linked = np.isin(ratings.role, (RatingRole.REPEAT, RatingRole.DEGRADED)) & ~later[first]
-    return ControlToRegularRatingLinks(np.where(linked, first, -1).astype(np.int32))
+    return RepeatAndDegradedLinks(np.where(linked, first, -1).astype(np.int32))
 
 
 def _rows_by_key(session: Session, query: str, campaign_id: int) -> dict[str, Row]:

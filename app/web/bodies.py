@@ -93,7 +93,7 @@ class JsonBodyReader(Generic[M]):
 
 
 def read_json_body_as(model: type[BaseModel], *, aside: bool = False, **examples: Mapping[str, Any]) -> Any:
-    """Declare the JSON body of a handler, with named examples."""
+    """Return a dependency that reads the JSON body of a handler as a model; examples: for the OpenAPI document."""
     return Depends(JsonBodyReader(model, {name: {"value": value} for name, value in examples.items()}, aside=aside))
 
 

@@ -86,7 +86,7 @@ def use_organization_of_credential(request: Request, credential: str) -> None:
     _enter(request, parse_organization_number(credential))
 
 
-def use_organization_with_row_id(request: Request, row_id: int) -> None:
+def use_organization_from_row_id(request: Request, row_id: int) -> None:
     """From now on, work for the organization of a row, given by the row's number."""
     _enter(request, organization_number_from_row_id(row_id))
 

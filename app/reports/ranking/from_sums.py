@@ -63,7 +63,7 @@ class RankingInputFromSums:
     words: Mapping[str, texts.SystemDescription]
     documents: DocumentTable
     names: str
-    registration: ExclusionsAndLock
+    exclusions_and_lock: ExclusionsAndLock
     counts_errors: bool
 
     @property
@@ -73,16 +73,16 @@ class RankingInputFromSums:
 
     def compute_ranking_json(self) -> bytes:
         """Compute the ranking as canonical JSON and close the file. Raises Invalid if the recipe does not fit."""
-        counting = add_standing_exclusions(self.recipe, self.registration)
+        counting = add_standing_exclusions(self.recipe, self.exclusions_and_lock)
         with closing(self.file), ThreadPoolExecutor(1, thread_name_prefix="data hash") as beside:
             # The digest reads one column after another, a quarter of the work, and does not depend on the rest.
             data_hash = beside.submit(hash_included_ratings_in_file, self.file, counting, self.documents, self.words)
             notes = (WHY, *((ERRORS_NOT_LOOKED_AT,) if self.counts_errors else ()))
             ranking = rank_from_sums(SummableRatingsFile(self.file, counting), counting, self.documents, notes)
         ranking = present_ranking_under_requested_recipe(
-            add_human_translation_pairs_note(ranking, self.words), self.recipe, self.registration
+            add_human_translation_pairs_note(ranking, self.words), self.recipe, self.exclusions_and_lock
         )
-        return encode_ranking(ranking, self.about, self.registration, self.words, data_hash.result())
+        return encode_ranking(ranking, self.about, self.exclusions_and_lock, self.words, data_hash.result())
 
 
 def open_ranking_input_from_sums(
@@ -95,7 +95,7 @@ def open_ranking_input_from_sums(
     read = resolve_score_definition(snapshot.campaign, recipe.scoring)
     file = open_or_write_ratings_file(session, snapshot, read, folder)
     words, documents, names = load_system_and_document_descriptions(session, snapshot.campaign_id, file.labels)
-    registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
+    exclusions_and_lock = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     return RankingInputFromSums(
-        snapshot, recipe, file, words, documents, names, registration, counts_errors=read.measure.uses_profile
+        snapshot, recipe, file, words, documents, names, exclusions_and_lock, counts_errors=read.measure.uses_profile
     )

@@ -48,7 +48,7 @@ class RankingInput:
     words: Mapping[str, texts.SystemDescription]
     documents: DocumentTable
     names: str
-    registration: ExclusionsAndLock
+    exclusions_and_lock: ExclusionsAndLock
     errors_without_weight: ErrorsWithoutWeight | None = None
 
     @property
@@ -59,30 +59,30 @@ class RankingInput:
     @property
     def included_rows(self) -> Ratings:
         """The rows without what the recipe excludes by name, including withdrawn systems and standing exclusions."""
-        return drop_excluded_ratings(self.rows, add_standing_exclusions(self.recipe, self.registration).exclude)
+        return drop_excluded_ratings(self.rows, add_standing_exclusions(self.recipe, self.exclusions_and_lock).exclude)
 
     def compute_ranking(self) -> Ranking:
         """Compute the ranking as a value. Raises Invalid if the recipe does not fit the data."""
         ranking = rank_systems(
             self.rows,
-            add_standing_exclusions(self.recipe, self.registration),
+            add_standing_exclusions(self.recipe, self.exclusions_and_lock),
             self.documents,
             self.errors_without_weight,
         )
         return present_ranking_under_requested_recipe(
-            add_human_translation_pairs_note(ranking, self.words), self.recipe, self.registration
+            add_human_translation_pairs_note(ranking, self.words), self.recipe, self.exclusions_and_lock
         )
 
     def compute_ranking_json(self) -> bytes:
         """Compute the ranking as canonical JSON. Raises Invalid if the recipe does not fit the data."""
         data_hash = hash_report_data(self.included_rows, self.documents, self.words)
-        return encode_ranking(self.compute_ranking(), self.about, self.registration, self.words, data_hash)
+        return encode_ranking(self.compute_ranking(), self.about, self.exclusions_and_lock, self.words, data_hash)
 
 
 def encode_ranking(
     ranking: Ranking,
     snapshot: CampaignSnapshot,
-    registration: ExclusionsAndLock,
+    exclusions_and_lock: ExclusionsAndLock,
     system_descriptions: Mapping[str, texts.SystemDescription],
     data_hash: str,
 ) -> bytes:
@@ -96,7 +96,7 @@ def encode_ranking(
         "basis": campaign.basis,
         "source_language": campaign.source_language,
         "target_language": campaign.target_language,
-        "locked": compare_ranking_with_lock(ranking, registration),
+        "locked": compare_ranking_with_lock(ranking, exclusions_and_lock),
     }
     fields: dict[str, Any] = ranking.as_json()
     for system in fields["systems"]:
@@ -114,9 +114,9 @@ def load_ranking_input(session: Session, snapshot: CampaignSnapshot, recipe: Rec
     """
     loaded = load_ratings_and_errors_without_weight(session, snapshot, recipe)
     words, documents, names = load_system_and_document_descriptions(session, snapshot.campaign_id, loaded.rows.labels)
-    registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
+    exclusions_and_lock = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     return RankingInput(
-        snapshot, recipe, loaded.rows, words, documents, names, registration, loaded.errors_without_weight
+        snapshot, recipe, loaded.rows, words, documents, names, exclusions_and_lock, loaded.errors_without_weight
     )
 
 

@@ -25,7 +25,7 @@ from app.reports.stability.options import StabilityIn
 from app.stats.normalize import RaterMoments, moments_per_rater
 from app.stats.ratings import Ratings
 from app.stats.selection import can_select_rows_independently, drop_excluded_ratings, select_rows_by_recipe
-from app.stats.stability.block_sums import sum_item_ratings_over_blocks
+from app.stats.stability.block_sums import sum_ratings_over_blocks
 from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
 from app.stats.stability.studies import RaterDocumentSums
 from app.storage import rating_metadata, texts
@@ -79,7 +79,7 @@ def _sum_file(
         source = SummableRatingsFile(file, counting)
         ratings, _ = source.summarize_ranked_ratings_by_rater_and_system()
         moments = source.compute_ranked_rater_moments()
-        sums = sum_item_ratings_over_blocks(
+        sums = sum_ratings_over_blocks(
             source.iterate_blocks_with_error_counts(),
             np.unique(ratings.system),
             centre=moments.overall,

@@ -81,11 +81,13 @@ def _work(
 
     Raises Invalid if the request does not fit the data.
     """
-    registration = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
-    given = load_study_simulation_input(session, snapshot, recipe, add_standing_exclusions(recipe, registration))
+    exclusions_and_lock = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
+    given = load_study_simulation_input(session, snapshot, recipe, add_standing_exclusions(recipe, exclusions_and_lock))
     rated = given.data if isinstance(given.data, MultiplyRatedDocuments) else given.data.data
     resolved, misfits = _drop_impossible_designs(request.resolve(len(rated.documents), len(rated.systems)), given)
-    notes = _list_rating_notes(recipe, registration) + _list_pair_notes(resolved, len(rated.systems)) + given.notes
+    notes = (
+        _list_rating_notes(recipe, exclusions_and_lock) + _list_pair_notes(resolved, len(rated.systems)) + given.notes
+    )
     studies = StudyChunkComputer(StabilitySimulator(given.data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, given.data_hash, misfits, notes), studies.simulator)
     return ReportWork(len(studies.simulator.chunks), studies.compute_chunk, finish)
@@ -116,10 +118,10 @@ class _Origin:
     notes: tuple[str, ...]
 
 
-def _list_rating_notes(recipe: Recipe, registration: ExclusionsAndLock) -> tuple[str, ...]:
+def _list_rating_notes(recipe: Recipe, exclusions_and_lock: ExclusionsAndLock) -> tuple[str, ...]:
     """Return notes on the ratings that are used."""
     notes = [] if recipe.repeats == "average" else ["several ratings of one output by one rater count as their mean"]
-    others = {each.exclusion for each in registration.exclusions if not each.withdrawal}
+    others = {each.exclusion for each in exclusions_and_lock.exclusions if not each.withdrawal}
     ignored = 0 if recipe.standing else len(others - set(recipe.exclude))
     if ignored:
         what = "the standing exclusion is" if ignored == 1 else f"{ignored} standing exclusions are"

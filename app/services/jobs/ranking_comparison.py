@@ -78,7 +78,7 @@ def find_or_queue_recipe_rankings(
 ) -> RankingsSideBySide | JobView:
     """Return the rankings under some recipes if they are stored or can be made quickly, else the job that makes them.
 
-    Raises the errors of `side_by_side.find_or_compute_recipe_rankings`.
+    Raises the errors of `find_or_compute_recipe_rankings`.
     """
     with database.transaction(snapshot=True) as session:
         about, wanted = side_by_side.look_up_recipe_rankings(session, campaign, names, as_of)
@@ -155,7 +155,7 @@ def _answer_or_job(
     return ask(database, outcome) if isinstance(outcome, JobRequest) else outcome
 
 
-def make_side_by_side_work(database: Database, request: JobRequest) -> ReportWork[StoredRankingsSideBySide]:
+def make_ranking_comparison_work(database: Database, request: JobRequest) -> ReportWork[StoredRankingsSideBySide]:
     """Return the work of a job, with one ranking per chunk. Its chunks raise JobInputsChanged."""
     columns = request.arguments["columns"]
 

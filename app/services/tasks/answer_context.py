@@ -1,6 +1,6 @@
 """Cache of what judging needs to know of tasks and campaigns, so that posting an answer reads none of it again.
 
-What a task shows never changes, so its addresses stay valid. What its campaign asks is valid for one version of the
+What a task shows never changes, so its context stays valid. What its campaign asks is valid for one version of the
 settings. The statement that writes an answer compares the version, and refuses the answer if the version has changed.
 """
 
@@ -102,9 +102,9 @@ class TaskAnswerContext:
 
 @dataclass(frozen=True, slots=True)
 class AnswerableTask:
-    """A task's addresses, and what the campaign asks there."""
+    """A task's context, and what the campaign asks there."""
 
-    addresses: TaskAnswerContext
+    context: TaskAnswerContext
     rules: JudgingRules
 
     def segment_id_and_texts(self, item: int, segment: int | None) -> tuple[int | None, JudgedTexts]:
@@ -112,23 +112,23 @@ class AnswerableTask:
 
         Raises TaskAddressNotFound.
         """
-        self.addresses.item_id(item)
+        self.context.item_id(item)
         if segment is None:
             if "document" not in self.rules.forms:
                 raise TaskAddressNotFound("nothing is asked of whole documents")
             return None, JudgedTexts(prefill=())
-        index = self.addresses.segment_index_at(item, segment)
-        if "segment" not in self.rules.forms or self.addresses.text_lengths[index] == NO_TEXT:
+        index = self.context.segment_index_at(item, segment)
+        if "segment" not in self.rules.forms or self.context.text_lengths[index] == NO_TEXT:
             raise TaskAddressNotFound("nothing is asked of this segment")
         source = find_text_kinds_of_basis(self.rules.protocol, self.rules.basis).source
-        return self.addresses.segments[index], self.addresses.judged_texts_at(index, source=source)
+        return self.context.segments[index], self.context.judged_texts_at(index, source=source)
 
 
 @dataclass(slots=True)
 class CachedTask:
     """A task in memory. holders: raters known to have or to have had the task; they are never removed."""
 
-    addresses: TaskAnswerContext
+    context: TaskAnswerContext
     holders: set[int]
 
 
@@ -142,24 +142,24 @@ class AnswerableTaskCache:
     _rules: OrderedDict[int, JudgingRules] = field(default_factory=OrderedDict)
 
     def find_answer_context(self, public_id: str, rater_id: int) -> TaskAnswerContext | None:
-        """Return the addresses of a task that this rater has or had, or None if they are not cached."""
+        """Return the context of a task that this rater has or had, or None if they are not cached."""
         kept = self._tasks.get(public_id)
         if kept is None or rater_id not in kept.holders:
             return None
         self._tasks.move_to_end(public_id)
-        return kept.addresses
+        return kept.context
 
-    def cache_answer_context(self, public_id: str, addresses: TaskAnswerContext, rater_id: int) -> TaskAnswerContext:
-        """Cache and return the addresses of a rater's task. If there are too many, drop the least recently used."""
+    def cache_answer_context(self, public_id: str, context: TaskAnswerContext, rater_id: int) -> TaskAnswerContext:
+        """Cache and return the context of a rater's task. If there are too many, drop the least recently used."""
         before = self._tasks.pop(public_id, None)
         if before is not None:
-            self.segments -= len(before.addresses.segments)
-        self._tasks[public_id] = CachedTask(addresses, {rater_id} | (before.holders if before is not None else set()))
-        self.segments += len(addresses.segments)
+            self.segments -= len(before.context.segments)
+        self._tasks[public_id] = CachedTask(context, {rater_id} | (before.holders if before is not None else set()))
+        self.segments += len(context.segments)
         while self.segments > self.most and len(self._tasks) > 1:
             _, oldest = self._tasks.popitem(last=False)
-            self.segments -= len(oldest.addresses.segments)
-        return addresses
+            self.segments -= len(oldest.context.segments)
+        return context
 
     def find_judging_rules(self, campaign_id: int) -> JudgingRules | None:
         """Return what a campaign asked when its settings were last read, or None if that is not cached."""
@@ -182,7 +182,7 @@ class AnswerableTaskCache:
 
 
 def load_task_answer_context(session: Session, rules: JudgingRules, public_id: str, rater_id: int) -> TaskAnswerContext:
-    """Load the addresses of a task that a rater has or had, in one statement. Raises TaskNotFound."""
+    """Load the context of a task that a rater has or had, in one statement. Raises TaskNotFound."""
     rows = tasks.load_answerable_items(session, rules.campaign_id, public_id, rater_id, texts=rules.scoring_needs_texts)
     of_sources, of_texts = _load_media(session, rules.campaign_id, rows)
     starts = array("i", [0])

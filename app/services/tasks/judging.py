@@ -108,13 +108,13 @@ class JudgingService:
         if rules is None:
             load_rules = partial(load_judging_rules, key=rater.campaign)
             rules = await self._run_once(rater.campaign_id, load_rules, self.tasks.cache_judging_rules)
-        addresses = self.tasks.find_answer_context(public_id, rater.rater_id)
-        if addresses is None or addresses.campaign_id != rater.campaign_id:
+        context = self.tasks.find_answer_context(public_id, rater.rater_id)
+        if context is None or context.campaign_id != rater.campaign_id:
             load = partial(load_task_answer_context, rules=rules, public_id=public_id, rater_id=rater.rater_id)
             keep = partial(self.tasks.cache_answer_context, public_id, rater_id=rater.rater_id)
             loaded: TaskAnswerContext = await self._run_once((public_id, rater.rater_id), load, keep)
             return AnswerableTask(loaded, rules)
-        return AnswerableTask(addresses, rules)
+        return AnswerableTask(context, rules)
 
     async def write_by_current_rules(
         self,
@@ -188,7 +188,7 @@ async def record_answers(
         outcomes = await _record_late_answers(service, task, answers, rater)
     if rater.answers_since is not None and any(one.verdict == "stale" for one in outcomes):
         outcomes = await service.run_transaction_in_thread(
-            partial(_redact_outcomes, task_id=task.addresses.task_id, answers=answers, outcomes=outcomes, rater=rater)
+            partial(_redact_outcomes, task_id=task.context.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
     _raise_first_refusal(given, outcomes, whole=whole)
     return [
@@ -253,7 +253,7 @@ def _name_unknown_part(task: AnswerableTask, address: AnswerAddress | ScreenAnsw
     """Return which part of an address does not exist in the task."""
     if isinstance(address, ScreenAnswerAddress):
         return "screen"
-    return "item" if address.segment is None or not task.addresses.has_item(address.item) else "segment"
+    return "item" if address.segment is None or not task.context.has_item(address.item) else "segment"
 
 
 def _list_duplicate_answers(given: Sequence[SentAnswer]) -> list[Place]:
@@ -277,21 +277,21 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
     return RaterAnswer(
         token_id=rater.token_id,
         rater_id=rater.rater_id,
-        task_id=task.addresses.task_id,
-        item_id=task.addresses.item_id(given.address.item),
+        task_id=task.context.task_id,
+        item_id=task.context.item_id(given.address.item),
         segment_id=segment_id,
         payload=given.payload.model_dump_json(),
         score=scored.score,
         n_errors=scored.n_errors,
         seen=given.seen,
-        final=task.addresses.answers_are_final,
+        final=task.context.answers_are_final,
         session_id=rater.session_id,
     )
 
 
 def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rater: ActingRater) -> ScreenComparison:
     """Check an answer that compares the columns of a screen, and return it in the stored form."""
-    columns = task.addresses.count_screen_columns(screen)
+    columns = task.context.count_screen_columns(screen)
     if "screen" not in task.rules.forms or columns < 2:
         raise TaskAddressNotFound("nothing is asked of this screen")
     asked = next(widget for widget in task.rules.forms["screen"].widgets if isinstance(widget, PreferenceWidget))
@@ -302,11 +302,11 @@ def _check_comparison(task: AnswerableTask, screen: int, given: SentAnswer, rate
     return ScreenComparison(
         token_id=rater.token_id,
         rater_id=rater.rater_id,
-        task_id=task.addresses.task_id,
+        task_id=task.context.task_id,
         screen=screen,
         payload=given.payload.model_dump_json(),
         seen=given.seen,
-        final=task.addresses.answers_are_final,
+        final=task.context.answers_are_final,
         session_id=rater.session_id,
     )
 
@@ -351,7 +351,7 @@ async def _record_late_answers(
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
-        await late_answers.renew_or_hand_over_expired_task(connection, task.addresses.task_id, asking)
+        await late_answers.renew_or_hand_over_expired_task(connection, task.context.task_id, asking)
         return await _record_in_transaction(
             connection, write_target=task.rules.write_target, answers=kept, by=asking.actor
         )

@@ -116,7 +116,7 @@ async def extend_lease(
     """
 
     def beat_as_asked(task: AnswerableTask) -> Awaitable[list[LeaseAfterHeartbeat]]:
-        _check_places(task.addresses, events)
+        _check_places(task.context, events)
         write_target = task.rules.write_target
 
         async def flush(connection: Connection, beats: Sequence[Heartbeat], _: str) -> list[LeaseAfterHeartbeat]:
@@ -125,7 +125,7 @@ async def extend_lease(
         def lane() -> CampaignWriteQueue[Heartbeat, LeaseAfterHeartbeat]:
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
-        beat = Heartbeat(rater.token_id, rater.rater_id, task.addresses.task_id, tuple(events), rater.session_id)
+        beat = Heartbeat(rater.token_id, rater.rater_id, task.context.task_id, tuple(events), rater.session_id)
         return service.recorder.submit(
             ("beats", *write_target.flush_group_key), lane, [beat], actor=rater.actor, whole=False
         )
@@ -142,21 +142,21 @@ async def extend_lease(
     if beaten.standing == "lapsed":
         asking = make_lease_request(rater, task.rules.lease_duration)
         again = await service.recorder.run_transaction(
-            partial(leases.renew_lapsed_lease, asking=asking, task_id=task.addresses.task_id)
+            partial(leases.renew_lapsed_lease, asking=asking, task_id=task.context.task_id)
         )
         return LeaseExtension(again.leased_until if again is not None else None, surplus=False)
     return LeaseExtension(beaten.leased_until, surplus=beaten.standing == "surplus")
 
 
-def _check_places(addresses: TaskAnswerContext, events: Sequence[ActivityEvent]) -> None:
+def _check_places(context: TaskAnswerContext, events: Sequence[ActivityEvent]) -> None:
     """Check that all events are about something that the task shows. Raises Invalid."""
     places = []
     for n, event in enumerate(events):
         if event.item is None:
             continue
-        if not addresses.has_item(event.item):
+        if not context.has_item(event.item):
             places.append(Place(("body", "events", n, "item"), "the task has no such item"))
-        elif event.segment is not None and event.segment > addresses.count_item_segments(event.item):
+        elif event.segment is not None and event.segment > context.count_item_segments(event.item):
             places.append(Place(("body", "events", n, "segment"), "the item has no such segment"))
     if places:
         raise Invalid("events name what the task does not have", places=tuple(places[:MOST_PLACES]))

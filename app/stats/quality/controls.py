@@ -13,7 +13,7 @@ from app.stats.aggregate import round_scores
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import RatingsPairedWithOriginals, pair_with_originals
 from app.stats.quality.quality_criteria import ALPHA, MIN_PAIRS, TESTS, ControlAdjust, ControlTestName
-from app.stats.rating_metadata import ControlToRegularRatingLinks
+from app.stats.rating_metadata import RepeatAndDegradedLinks
 from app.stats.ratings import Floats, RatingRole, Ratings
 from app.stats.testing.adjust import adjust_p_values
 from app.stats.testing.paired import wilcoxon_signed_rank
@@ -63,7 +63,7 @@ class _SampleTest:
 
 def run_control_tests(
     ratings: Ratings,
-    links: ControlToRegularRatingLinks,
+    links: RepeatAndDegradedLinks,
     *,
     test: ControlTestName = "signed_rank",
     min_pairs: int = MIN_PAIRS,

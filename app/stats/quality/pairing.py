@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.rating_metadata import ControlToRegularRatingLinks
+from app.stats.rating_metadata import RepeatAndDegradedLinks
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
 
 NO_ROW = -1
@@ -34,7 +34,7 @@ class RatingsPairedWithOriginals:
 
 def find_original_rows(
     ratings: Ratings, roles: tuple[RatingRole, ...] = (RatingRole.REPEAT, RatingRole.DEGRADED)
-) -> ControlToRegularRatingLinks:
+) -> RepeatAndDegradedLinks:
     """Link each row of these roles to the rating of the same output by the same rater, preferably in the same task.
 
     If there are several ratings in the same task, the first in canonical order counts.
@@ -50,11 +50,11 @@ def find_original_rows(
         first[keys[rated][::-1]] = rows[rated][::-1]
         original_rows = first[keys]
         original = np.where(asks & (original_rows >= 0), original_rows, original).astype(np.int32)
-    return ControlToRegularRatingLinks(original)
+    return RepeatAndDegradedLinks(original)
 
 
 def pair_with_originals(
-    ratings: Ratings, links: ControlToRegularRatingLinks, role: RatingRole, *, with_repeats: bool = False
+    ratings: Ratings, links: RepeatAndDegradedLinks, role: RatingRole, *, with_repeats: bool = False
 ) -> RatingsPairedWithOriginals:
     """Return the pairs of all rows of a role; a judgment that is shared by several systems counts once.
 
@@ -75,7 +75,7 @@ def pair_with_originals(
     return RatingsPairedWithOriginals(ratings.rater[targets], changed[order], original[targets], unmatched)
 
 
-def _with_repeats(ratings: Ratings, links: ControlToRegularRatingLinks, once: Bools) -> Floats:
+def _with_repeats(ratings: Ratings, links: RepeatAndDegradedLinks, once: Bools) -> Floats:
     """Return, by row, the mean of its score and of its repeats' scores."""
     repeats = np.flatnonzero(once & (ratings.role == RatingRole.REPEAT) & (links.original >= 0))
     to = links.original[repeats]

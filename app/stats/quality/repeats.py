@@ -10,7 +10,7 @@ from app.stats.document_draws import iterate_draw_block_sizes
 from app.stats.plain_values import number_or_none
 from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
 from app.stats.quality.pairing import RatingsPairedWithOriginals, pair_with_originals
-from app.stats.rating_metadata import ControlToRegularRatingLinks
+from app.stats.rating_metadata import RepeatAndDegradedLinks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 from app.stats.testing.adjust import benjamini_hochberg
 
@@ -45,7 +45,7 @@ class RepeatConsistency:
 
 
 def summarize_repeats(
-    ratings: Ratings, links: ControlToRegularRatingLinks, *, tolerance: float | None = None
+    ratings: Ratings, links: RepeatAndDegradedLinks, *, tolerance: float | None = None
 ) -> dict[int, RepeatConsistency]:
     """Agreement of each rater (by code) with their own scores; raters without a repeat are left out.
 

@@ -33,7 +33,7 @@ from app.stats.quality.references import HiddenReferenceComparison, compare_hidd
 from app.stats.quality.repeats import RepeatConsistency, add_repeat_q_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
 from app.stats.quality.speed import RaterSpeed, compute_rater_paces
-from app.stats.rating_metadata import ControlToRegularRatingLinks, RatingEventTable
+from app.stats.rating_metadata import RatingEventTable, RepeatAndDegradedLinks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 
 Untested = Literal["complete", "review"]
@@ -202,7 +202,7 @@ class _Work:
 
     rows: Ratings
     unit: str
-    links: ControlToRegularRatingLinks
+    links: RepeatAndDegradedLinks
     order: Orders
     events: RatingEventTable | None
     words: Floats | None

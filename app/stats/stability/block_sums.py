@@ -33,12 +33,13 @@ class _BlockSums:
     pools: tuple[Codes, ...]
 
 
-def sum_item_ratings_over_blocks(
+def sum_ratings_over_blocks(
     blocks: Iterable[Ratings], systems: Codes, *, centre: float, labels: RatingLabels, higher_is_better: bool
 ) -> RaterDocumentSums:
     """Sum the multiply-rated documents of all blocks.
 
-    The result is what `extract_multiply_rated_documents` and `sum_ratings_over_segments` return for all ratings.
+    The result is what `extract_multiply_rated_documents` and `sum_ratings_over_segments` return for
+    all ratings at once.
 
     Parameters
     ----------

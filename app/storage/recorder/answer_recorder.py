@@ -241,9 +241,8 @@ class AnswerRecorder:
             lane.timer.cancel()
             lane.timer = None
         if lane.task is None:
-            with use_organization(
-                organization_number_from_row_id(key[1])
-            ):  # needed because a timer, for example, may call this
+            # Needed because a timer, for example, may call this.
+            with use_organization(organization_number_from_row_id(key[1])):
                 lane.task = asyncio.create_task(self._drain(key, lane))
 
     def _start_later(self, key: LaneKey, lane: CampaignWriteQueue[M, T]) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from app.stats.ratings import Ratings
 from app.stats.stability import extraction
-from app.stats.stability.block_sums import sum_item_ratings_over_blocks
+from app.stats.stability.block_sums import sum_ratings_over_blocks
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
 from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
@@ -29,7 +29,7 @@ def blocks(ratings: Ratings, documents: int) -> Iterator[Ratings]:
 
 
 def by_block(ratings: Ratings, documents: int, centre: float) -> RaterDocumentSums:
-    return sum_item_ratings_over_blocks(
+    return sum_ratings_over_blocks(
         blocks(ratings, documents),
         np.unique(ratings.system),
         centre=centre,
