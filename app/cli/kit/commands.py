@@ -55,6 +55,10 @@ COMMANDS = {
     ),
     "rank": ("rank", "Rank the systems of a campaign under a recipe."),
     "recipes": ("rank", "List the named recipes, and what each was checked against."),
+    "rank-series": (
+        "ranking_comparison",
+        "Compare the campaigns of a series: rank and cluster of each system in each.",
+    ),
     "report": ("report", "Show a report on a campaign."),
     "compare": ("report", "Compare campaigns."),
     "request": (
@@ -78,10 +82,6 @@ COMMANDS = {
         "Print or change a campaign's name, languages, protocol, options such as weights, and settings.",
     ),
     "recipe": ("settings", "List a campaign's own recipes, print one, or store one from a file."),
-    "rank-series": (
-        "ranking_comparison",
-        "Compare the campaigns of a series: rank and cluster of each system in each.",
-    ),
     "simulate": (
         "simulate",
         "Let simulated raters judge open tasks over HTTP, as people would. Run again to continue.",
