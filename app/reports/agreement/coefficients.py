@@ -131,9 +131,7 @@ def _coefficients_of_scores(
         "alpha_interval", alpha.krippendorff_alpha(units, "interval"), expected=agreement
     )
     yield AgreementCoefficientEstimator(
-        "alpha_ordinal",
-        alpha.krippendorff_alpha(units, "ordinal", pool=pool),
-        expected=_icc_of_ranks(units, pool),
+        "alpha_ordinal", alpha.krippendorff_alpha(units, "ordinal", pool=pool), expected=_icc_of_ranks(units, pool)
     )
     if pool.values[0] >= 0 and pool.values.size <= MOST_DISTINCT:
         yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio", pool=pool))

@@ -5,6 +5,8 @@ Sources: Shrout & Fleiss 1979 (table of six targets and four judges); `pingouin`
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -68,6 +70,23 @@ def test_the_complete_block_is_the_largest_of_raters_who_share_units() -> None:
     assert block is not None
     assert (block.raters, block.values.tolist()) == (("r0", "r1"), [[1, 2], [2, 2], [3, 1]])
     assert find_complete_block(units([[1.0, None], [None, 2.0]])) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_complete_block_is_the_one_that_trying_them_all_finds(seed: int) -> None:
+    """The raters of each unit, and every two raters: most values, then most units, then the first raters."""
+    items = random_items(seed, n=20, missing=0.2 + 0.05 * (seed % 6))
+    rated = [{r for r, value in enumerate(row) if value is not None} for row in items]
+    pairs = {frozenset(pair) for pair in itertools.combinations(sorted(set().union(*rated)), 2)}
+    size = {
+        tuple(sorted(some)): sum(some <= one for one in rated)
+        for some in {*map(frozenset, (one for one in rated if len(one) > 1)), *pairs}
+    }
+    wanted = max(size, key=lambda some: (size[some] * len(some), size[some], [-r for r in some]))
+    rows = [[row[r] for r in wanted] for row, one in zip(items, rated, strict=True) if set(wanted) <= one]
+    block = find_complete_block(units(items))
+    assert block is not None
+    assert (block.raters, block.values.tolist()) == (tuple(f"r{r}" for r in wanted), rows)
 
 
 def test_reml_of_balanced_data_gives_the_forms_of_the_analysis_of_variance() -> None:
