@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from alembic import command
 
 from app.storage import embedded, migrate
-from app.storage.db import sqlalchemy_url
+from app.storage.db import make_sqlalchemy_url
 
 
 def name(message: str, today: datetime) -> str:
@@ -26,7 +26,7 @@ def write(message: str) -> None:
     """Write the draft into migrations/versions."""
     with tempfile.TemporaryDirectory() as scratch, embedded.start_server(Path(scratch)) as server:
         migrate.upgrade_schema(server.url("owner"))
-        engine = sa.create_engine(sqlalchemy_url(server.url("owner")), poolclass=sa.NullPool)
+        engine = sa.create_engine(make_sqlalchemy_url(server.url("owner")), poolclass=sa.NullPool)
         with engine.connect() as connection:
             settings = migrate.make_alembic_config(connection)
             settings.set_main_option("file_template", "%%(rev)s")

@@ -31,7 +31,7 @@ USUAL = UnauthenticatedLimits()
 USUAL_MEDIA = MediaLimits()
 
 
-def default_data_dir() -> Path:
+def get_default_data_dir() -> Path:
     """Return the default folder of the embedded database and the first credential."""
     if os.geteuid() == 0:
         return Path("/var/lib/plumbline")
@@ -78,7 +78,7 @@ class Settings(BaseSettings):
 
     database_url: Annotated[str | None, Field(repr=False)] = None
     database_role: str | None = None
-    data_dir: Path = Field(default_factory=default_data_dir)
+    data_dir: Path = Field(default_factory=get_default_data_dir)
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     workers: Annotated[int, Field(ge=1, le=256)] = 1
@@ -220,8 +220,8 @@ class Settings(BaseSettings):
         return (*usual, SecretsSettingsSource(settings_cls, secrets_dir=SECRETS))
 
 
-def make_media_policy(settings: Settings) -> MediaSettings:
-    """Make the policy for media from the settings."""
+def make_media_settings(settings: Settings) -> MediaSettings:
+    """Make the settings for media from those of the installation."""
     folder = settings.data_dir / "media"
     elsewhere = settings.media_store
     return MediaSettings(

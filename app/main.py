@@ -16,14 +16,14 @@ from fastapi import FastAPI
 from starlette.types import ASGIApp
 
 from app import api, ui
-from app.config import Settings, configure_ratings_folder, make_identity_provider_options, make_media_policy
+from app.config import Settings, configure_ratings_folder, make_identity_provider_options, make_media_settings
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_package_files
-from app.services.access.service_state import ServiceGaugeReader
+from app.services.access.service_gauges import ServiceGaugeReader
 from app.services.tasks.answer_context import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
-from app.services.tasks.progress_jobs import find_stored_progress_counts
+from app.services.tasks.progress_jobs import find_or_request_progress_counts
 from app.services.webhooks.addresses import AllowedWebhookAddresses
 from app.storage.db import REQUEST_TIMEOUT, Database
 from app.storage.recorder.answer_recorder import AnswerRecorder
@@ -34,12 +34,12 @@ from app.web.fast import route as fast_routes
 from app.web.fast.rater_cache import RaterCache
 from app.web.head_requests import HeadRequestsMiddleware
 from app.web.hosts import AllowedHostsMiddleware
-from app.web.live import STOPPING, LiveStreams
 from app.web.metrics import ServiceMetrics
 from app.web.openapi.document import OpenApiDocument
 from app.web.organizations import OrganizationDirectory, OrganizationMiddleware
 from app.web.rate_limits import UnauthenticatedLimits
 from app.web.request_log import RequestIdAndLogMiddleware
+from app.web.server_sent_events import STOPPING, EventStreams
 from app.web.traces import NO_TELEMETRY, start_tracing
 from app.web.unauthenticated_limits import RecentlyValidCredentials, UnauthenticatedLimitsMiddleware
 
@@ -78,8 +78,8 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.state.service_state = ServiceGaugeReader(database)
     app.state.organizations = OrganizationDirectory(database)
     app.state.raters = RaterCache()
-    app.state.live = LiveStreams()
-    app.state.counts = ProgressCountCache(find_stored=find_stored_progress_counts)
+    app.state.live = EventStreams()
+    app.state.counts = ProgressCountCache(find_stored=find_or_request_progress_counts)
     app.state.judging = JudgingService(
         AnswerRecorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.count_flushed_answers),
         database,
@@ -164,7 +164,7 @@ def make_service_options(settings: Settings) -> ServiceOptions:
         cors_origins=settings.cors_origins,
         allowed_hosts=_hosts(settings),
         webhook_addresses=AllowedWebhookAddresses.parse(settings.webhook_allowed),
-        media=make_media_policy(settings),
+        media=make_media_settings(settings),
         provider=make_identity_provider_options(settings),
         strangers=UnauthenticatedLimits(
             rate=settings.stranger_rate, burst=int(10 * settings.stranger_rate), failures=settings.failed_sign_ins

@@ -244,7 +244,7 @@ def _gate_once(world: SimulatedWorld, number: int, *, rule: GateRule) -> Trial:
     ranking = rank_systems(rows, _LIGHT, topics_of(world, rows))
     sums, counts = _by_document(rows)
     decisions = [decide_claim(sums[:d], counts[:d], rule) for d in (ceil(look * counts.size) for look in world.looks)]
-    asked_before = EarlierLooks(tuple(range(1, len(world.looks)))).warnings()
+    asked_before = EarlierLooks(tuple(range(1, len(world.looks)))).list_warnings()
     warnings = (*_said(ranking), *list_decision_caveats(decisions[-1], rule), *asked_before)
     return Trial({rule.claim.replace("_", " "): float(any(one.holds for one in decisions))}, warnings)
 
@@ -271,7 +271,7 @@ def _forecast_once(world: SimulatedWorld, number: int) -> Trial:
     apart = sums.sum() / counts.sum() - new_sums.sum() / new_counts.sum()
     domains = topics_of(world, this).domain_codes_and_labels()[0] if world.topics > 1 else None
     laid = make_score_matrix(average_ratings_per_segment(this), this.labels, domains=domains)
-    said = (*caveats.document_claim_assumption_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
+    said = (*caveats.make_document_claim_caveats(this, laid), *list_few_document_warnings(laid.n_documents))
     return Trial({"difference of a new study": float(abs(apart) <= reach)}, said)
 
 

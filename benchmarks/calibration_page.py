@@ -129,7 +129,13 @@ class _Rate(NamedTuple):
         counted = Proportion(cell.found, cell.n)
         bound = "at most" if cell.kind == "size" else "at least"
         return cls(
-            cell.claim.replace("`", ""), cell.nominal, bound, cell.rate, counted.low, counted.high, kept=cell.kept
+            cell.claim.replace("`", ""),
+            cell.nominal,
+            bound,
+            cell.rate,
+            counted.lower_bound,
+            counted.upper_bound,
+            kept=cell.kept,
         )
 
 

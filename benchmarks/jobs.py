@@ -33,7 +33,7 @@ from app.reports.stability.view import StabilityView
 from app.services.data import imports
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
-from app.stats.stability.extraction import MultiplyRatedDocuments
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments
 from app.storage import embedded, migrate
 from app.storage.db import Database
 from benchmarks import hot_data

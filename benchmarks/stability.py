@@ -22,18 +22,18 @@ import numpy as np
 
 from app.design.design_inputs import Codes
 from app.reports.kit.processes import make_chunk_executor
-from app.reports.kit.report import ReportWork
+from app.reports.kit.report import ReportComputation
 from app.reports.stability.report import StudyChunkComputer
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
-from app.stats.stability.extraction import MultiplyRatedDocuments
-from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, make_riley_2024_designs
 from app.stats.stability.srp import find_better_of_pairs, mark_stable_study_pairs
-from app.stats.stability.studies import gather_study_ratings, normalized_document_sums
-from app.stats.stability.testing import (
+from app.stats.stability.studies import compute_normalized_document_sums, gather_study_ratings
+from app.stats.stability.study_significance import (
     SignificanceRule,
+    compute_permutation_p_values,
     find_significant_claims,
-    permutation_p_values,
     sample_document_signs,
 )
 from benchmarks import stability_plain
@@ -117,10 +117,12 @@ def check_plain(data: MultiplyRatedDocuments, simulator: StabilitySimulator, stu
     documents = simulator.draw_document_set(DOCUMENTS, 0)
     raters = simulator._raters(simulator.chunks[0], 0, 0, documents, studies)
     (piece,) = sample_document_signs(np.random.default_rng(1), studies, PERMUTATIONS, DOCUMENTS)
-    collected = gather_study_ratings(simulator.item_sums, documents, raters)
-    sums, rule = normalized_document_sums(collected, "z"), SignificanceRule()
+    collected = gather_study_ratings(simulator.rater_document_sums, documents, raters)
+    sums, rule = compute_normalized_document_sums(collected, "z"), SignificanceRule()
     signed = -sums.transpose(0, 2, 1)[:, None]
-    made = find_significant_claims(signed, permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[:, 0]
+    made = find_significant_claims(signed, compute_permutation_p_values(signed, [piece], exact=False, rule=rule), rule)[
+        :, 0
+    ]
     for number in range(studies):
         means, claimed = stability_plain.study(data, raters[number, :, 0, 0], piece.unpack(number))
         assert np.allclose(means, sums[number].sum(axis=0) / collected.n_segments.sum(), atol=1e-10)
@@ -137,11 +139,13 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
     signs = piece.unpack(0)
 
     def ours() -> tuple[np.ndarray, list[set[tuple[int, int]]], float]:
-        found = gather_study_ratings(simulator.item_sums, documents, raters)
-        sums = normalized_document_sums(found, "z")
+        found = gather_study_ratings(simulator.rater_document_sums, documents, raters)
+        sums = compute_normalized_document_sums(found, "z")
         signed = -sums.transpose(0, 2, 1)[:, None]
         made = find_significant_claims(
-            signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
+            signed,
+            compute_permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()),
+            SignificanceRule(),
         )[:, 0]
         means = sums.sum(axis=1) / found.n_segments.sum()
         held = mark_stable_study_pairs(made, find_better_of_pairs(means, -1))
@@ -164,14 +168,14 @@ def against_loops(data: MultiplyRatedDocuments, studies: int = 4) -> None:
 
 def paper(data: MultiplyRatedDocuments, workers: int) -> None:
     """Print the seconds of Figures 3–8, and the memory of this process and its largest child."""
-    request = StabilityRequest(riley_2024_designs(), seed=1).resolve(DOCUMENTS, SYSTEMS)
+    request = StabilityRequest(make_riley_2024_designs(), seed=1).resolve(DOCUMENTS, SYSTEMS)
     simulator, started = StabilitySimulator(data, request), time.perf_counter()
 
     def shown(done: int, total: int) -> None:
         print(f"\r{done} of {total} chunks, {time.perf_counter() - started:.0f} s", end="", file=sys.stderr)
 
     computed = make_chunk_executor(workers)(
-        ReportWork(len(simulator.chunks), StudyChunkComputer(simulator).compute_chunk, list)
+        ReportComputation(len(simulator.chunks), StudyChunkComputer(simulator).compute_chunk, list)
     )
     parts = []
     for part in computed:

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.design_inputs import Codes
 from app.stats.ratings import Floats
-from app.stats.stability.extraction import MultiplyRatedDocuments
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments
 
 
 def one_set(data: MultiplyRatedDocuments, studies: int, permutations: int, seed: int) -> tuple[Floats, Codes]:

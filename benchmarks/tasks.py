@@ -101,7 +101,7 @@ def rank_file(folder: str) -> Figures:
     from app.reports.inputs.snapshot import CampaignSnapshot
     from app.reports.ranking.from_sums import RankingInputFromSums
     from app.stats.rating_metadata import DocumentTable
-    from app.storage.texts import SystemDescription
+    from app.storage.system_descriptions import SystemDescription
 
     file = _open_made_up_file(folder)
     n = len(file.labels.documents)

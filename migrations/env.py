@@ -2,7 +2,7 @@
 
 from alembic import context
 
-from app.storage.distribution import ADDED
+from app.storage.citus_distribution import ADDED
 from app.storage.tables import metadata
 
 

@@ -112,7 +112,7 @@ FIRST = [
     "api/test_report_kinds.py",
     "storage/embedded/test_embedded.py",
     "services/data/parallel/test_dispatch.py",
-    "services/data/isolated/test_reading.py",
+    "services/data/isolated/test_dispatch.py",
     "jobs/test_stepping_back.py",
     "load/test_benchmarks.py",
     "web/test_overload.py",

@@ -13,7 +13,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.data.record_import import RunningImport, import_records
 from app.simulation import CampaignRaterForms, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, fill_in_form
-from app.simulation.task_view import SeenSegment, SeenText
+from app.simulation.task_view import DisplayedSegment, DisplayedText
 from app.storage.db import Database
 
 HERE = LineLocation("judged", 0)
@@ -65,6 +65,8 @@ def judgments(seed: int) -> Iterator[JudgmentRow]:
 def _payload(mind: SimulatedRater, forms: CampaignRaterForms, source: str, text: str) -> dict[str, object]:
     pair = hash_text_with_source(text, source)
     opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
-    shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
+    shown = DisplayedSegment(
+        1, (DisplayedText("Source", source, "source"), DisplayedText("Text", text, "target")), None, None
+    )
     sheet = AnswerContext(shown, opinion, mind.draws, mind.traits.taste, forms.lower)
     return fill_in_form(forms.protocol.name, forms.at["segment"], sheet)

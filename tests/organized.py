@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.storage.organizations import organization_schema
+from app.storage.current_organization import organization_schema
 
 OURS, TWIN, OTHER = 0, 1, 2
 KEYS = {TWIN: "twin", OTHER: "other"}

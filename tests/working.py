@@ -82,7 +82,7 @@ def drained(database: Database, *, most: int = 1_000_000, stop: threading.Event 
             taken = session.execute(text(TAKEN)).one_or_none()
         if taken is None:
             return n
-        computer.compute_entry(taken.task_name, taken.args["job"], taken.args.get("n"))
+        computer.compute_queue_entry(taken.task_name, taken.args["job"], taken.args.get("n"))
         n += 1
     return n
 

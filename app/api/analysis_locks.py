@@ -15,10 +15,10 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.campaigns import analysis_locks
 from app.services.campaigns.analysis_locks import AnalysisLockChain, AnalysisLockRequest
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
+from app.web.request_bodies import BodyModel, read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/lock", tags=["campaigns"])
 
@@ -140,7 +140,7 @@ def create_analysis_lock(
     campaign: CampaignKey,
     body: Annotated[AnalysisLockIn, read_json_body_as(AnalysisLockIn, lock=NEW)],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Before the first judgment, the lock is a preregistration. Any later entry is an amendment with a reason.
 
@@ -154,7 +154,7 @@ def create_analysis_lock(
         )
         return created_response(make_analysis_lock_history_out(chain), location=f"/v1/campaigns/{campaign}/lock")
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get("", summary="Get the analysis lock", responses=example_response(200, EXAMPLE))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
-from app.services.data import archive
+from app.services.data import public_archive
 from app.services.data.public_archive_media import add_media_addresses
 from app.web.access import Manager, Public
 from app.web.cookies import own_origin
@@ -156,7 +156,7 @@ DOCUMENT = ArchivedDocumentOut.model_validate(
 )
 def put_archive_link(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> Response:
     """The archive shows texts, systems, scores and marked errors, but no names of raters."""
-    return json_response(_link(request, archive.publish_archive(session, campaign, actor=caller.actor)))
+    return json_response(_link(request, public_archive.publish_archive(session, campaign, actor=caller.actor)))
 
 
 @router.get(
@@ -166,13 +166,13 @@ def put_archive_link(caller: Manager, request: Request, campaign: CampaignKey, s
 )
 def get_archive_link(caller: Manager, request: Request, campaign: CampaignKey, session: SessionDep) -> ArchiveLinkOut:  # noqa: ARG001  (says who may call)
     """Return the link to the archive, or 404 if there is none."""
-    return _link(request, archive.get_archive_link(session, campaign))
+    return _link(request, public_archive.get_archive_link(session, campaign))
 
 
 @router.delete("/campaigns/{campaign}/archive", status_code=204, summary="Disable the public link")
 def delete_archive_link(caller: Manager, campaign: CampaignKey, session: SessionDep) -> None:
     """The address stops working for good. You can create a new one."""
-    archive.unpublish_archive(session, campaign, actor=caller.actor)
+    public_archive.unpublish_archive(session, campaign, actor=caller.actor)
 
 
 @router.get(
@@ -189,7 +189,9 @@ def get_archive(
     ] = None,
 ) -> ArchiveOut:
     """Anybody who has the address can read it. It lists at most 200 documents at a time."""
-    index = archive.load_archive_index_page(session, archive.get_archived_campaign_key(session, address), after=after)
+    index = public_archive.load_archive_index_page(
+        session, public_archive.get_archived_campaign_key(session, address), after=after
+    )
     about = index.campaign
     return ArchiveOut(
         campaign=about.key,
@@ -214,13 +216,13 @@ def get_archived_document(
     session: SessionDep,
 ) -> ArchivedDocumentOut:
     """Return its texts with all judgments that count, to anybody who has the address."""
-    campaign = archive.get_archived_campaign_key(session, address)
-    shown = archive.load_archived_document(session, campaign, document)
+    campaign = public_archive.get_archived_campaign_key(session, address)
+    shown = public_archive.load_archived_document(session, campaign, document)
     page = f"/archive/{address}/documents/{quote(document, safe='')}"
     media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
     return ArchivedDocumentOut.model_validate(replace(shown, media=media))
 
 
-def _link(request: Request, link: archive.ArchiveLink) -> ArchiveLinkOut:
+def _link(request: Request, link: public_archive.ArchiveLink) -> ArchiveLinkOut:
     address = f"{own_origin(request)}/archive/{link.address}"
     return ArchiveLinkOut.model_validate({"address": link.address, "link": address, "created_at": link.created_at})

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from app.api.kit.rater_search import RaterWords
 from app.api.models.times import Time
-from app.services.tasks import attention
-from app.services.tasks.attention import AttentionSort, AttentionState
+from app.services.tasks import attention_checks
+from app.services.tasks.attention_checks import AttentionSort, AttentionState
 from app.web.access import Manager
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
@@ -72,10 +72,10 @@ def list_attention_check_results(
 ) -> Page[RaterAttentionCheckResultsOut]:
     """List every enrolled rater who matches all filters, including those who met no check."""
     after = parse_sort_cursor(cursor, by_value=not sort.endswith("rater"))
-    results = attention.list_attention_check_results(
+    results = attention_checks.list_attention_check_results(
         session, campaign, after=after, limit=limit + 1, state=state, sort=sort, q=q
     )
     page = make_page(
-        results, limit, lambda one: format_sort_cursor(*attention.make_attention_check_result_cursor(one, sort))
+        results, limit, lambda one: format_sort_cursor(*attention_checks.make_attention_check_result_cursor(one, sort))
     )
     return Page(items=[RaterAttentionCheckResultsOut.model_validate(one) for one in page.items], next=page.next)

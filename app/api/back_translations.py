@@ -10,10 +10,10 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import back_translations
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/back-translations", tags=["test sets"])

@@ -13,10 +13,10 @@ from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.campaigns import calibration_sets
 from app.services.campaigns.calibration_sets import CalibrationSet, CalibrationTextPair, count_pairs_by_stratum
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1", tags=["test sets"])

@@ -15,13 +15,13 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import campaign_judgments
 from app.services.tasks.campaign_judgments import JudgmentFilter
 from app.web.access import Manager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep
+from app.web.file_streams import stream_response
+from app.web.idempotency import IdempotentCreationDep
 from app.web.pagination import LARGEST_PAGE, NUMBER, Page, make_page, parse_number_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
-from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["tasks"])
 
@@ -171,7 +171,7 @@ for kind, separator in (("text/csv", ","), ("text/tab-separated-values", "\t")):
 def list_judgments(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
-    asked: Annotated[JudgmentListQuery, Query()],
+    query: Annotated[JudgmentListQuery, Query()],
     session: SessionDep,
     database: DatabaseDep,
 ) -> Page[JudgmentOut] | Response:
@@ -180,19 +180,19 @@ def list_judgments(
     A page covers at most 300 judgments, or 150 in a search for words. If few of very many match the filter, a page may
     hold fewer than `limit`, or none; `next` means that there are more to look at.
     """
-    if asked.format == "ndjson":
-        pieces = campaign_judgments.stream_judgments_jsonl(database, campaign, asked.judgment_filter)
+    if query.format == "ndjson":
+        pieces = campaign_judgments.stream_judgments_jsonl(database, campaign, query.judgment_filter)
         return stream_response(pieces, NDJSON, filename=f"{campaign}.ndjson")
-    if asked.format != "json":
+    if query.format != "json":
         pieces = campaign_judgments.stream_judgment_table(
-            database, campaign, asked.judgment_filter, tabs=asked.format == "tsv"
+            database, campaign, query.judgment_filter, tabs=query.format == "tsv"
         )
-        return stream_response(pieces, TABLES[asked.format], filename=f"{campaign}-judgments.{asked.format}")
+        return stream_response(pieces, TABLES[query.format], filename=f"{campaign}-judgments.{query.format}")
     judgments, reached = campaign_judgments.list_judgments(
-        session, campaign, asked.judgment_filter, after=asked.cursor, limit=asked.limit + 1
+        session, campaign, query.judgment_filter, after=query.cursor, limit=query.limit + 1
     )
     shown = [JudgmentOut.model_validate(one) for one in judgments]
-    return make_page(shown, asked.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
+    return make_page(shown, query.limit, lambda one: str(one.id), reached=None if reached is None else str(reached))
 
 
 @router.post(
@@ -208,7 +208,7 @@ def void_judgments(
         read_json_body_as(VoidJudgmentsIn, rater={"filter": {"rater": "r1"}, "reason": "did not read the texts"}),
     ],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Set aside all judgments that match the filter now, from the next data version on. Nothing is deleted."""
 
@@ -218,4 +218,4 @@ def void_judgments(
         )
         return IdempotentResponse(200, VoidJudgmentsOut.model_validate(done).model_dump_json().encode())
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)

@@ -16,10 +16,10 @@ from app.services.campaigns import protocols
 from app.services.campaigns.protocols import CampaignProtocol, ProtocolNameAndOptions
 from app.services.tasks.preview import make_task_preview
 from app.web.access import Manager, Public
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import json_response
 
 router = APIRouter(prefix="/v1", tags=["protocols"])
@@ -107,14 +107,14 @@ def get_campaign_protocol(
 def put_campaign_protocol(
     caller: Manager,
     campaign: CampaignKey,
-    seen: IfMatchDep,
+    if_match: IfMatchDep,
     body: Annotated[ProtocolIn, read_json_body_as(ProtocolIn, own={"protocol": "custom", "options": OWN})],
     session: SessionDep,
 ) -> Response:
     """The campaign must be a draft in which nothing was answered by its protocol. Texts stay as they are."""
     written = ProtocolNameAndOptions(body.protocol, body.options)
     shown = protocols.put_campaign_protocol(
-        session, campaign, written, seen=lambda version: seen.has(str(version)), actor=caller.actor
+        session, campaign, written, has_seen_version=lambda version: if_match.has(str(version)), actor=caller.actor
     )
     return json_response(_make_protocol_out(shown), etag=str(shown.campaign.settings_version))
 

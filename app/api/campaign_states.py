@@ -16,11 +16,11 @@ from app.services.plans import campaign_states
 from app.services.plans.campaign_states import StateChange
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
 from app.web.ifmatch import quote_etag
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["campaigns"])
@@ -90,7 +90,7 @@ def clone_campaign(
         CampaignCloneIn, read_json_body_as(CampaignCloneIn, next_year={"key": "ted-ende-2027", "systems": False})
     ],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Copy settings, test set, guidelines, qualification and recipes to a draft, not raters, plans or judgments."""
 
@@ -98,7 +98,7 @@ def clone_campaign(
         view = cloning.clone_campaign(session, campaign, **body.model_dump(), actor=caller.actor)
         return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.post(

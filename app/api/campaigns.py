@@ -18,12 +18,12 @@ from app.services.campaigns.campaigns import CampaignSort, NewCampaign
 from app.services.templates.templates import create_campaign_from_template
 from app.storage.db import Session
 from app.web.access import Manager, UnboundManager, Viewer
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
 from app.web.ifmatch import IfMatchDep, quote_etag
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns", tags=["campaigns"])
@@ -163,7 +163,7 @@ def create_campaign(
         ),
     ],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Create a campaign in state draft. Its judgments come from imports or from raters."""
 
@@ -171,7 +171,7 @@ def create_campaign(
         view = _create(session, body, actor=caller.actor)
         return created_response(CampaignOut.model_validate(view), location=f"/v1/campaigns/{view.key}")
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get(
@@ -221,14 +221,18 @@ def get_campaign(caller: Viewer, campaign: CampaignKey, session: SessionDep, res
 def patch_campaign(
     caller: Manager,
     campaign: CampaignKey,
-    seen: IfMatchDep,
+    if_match: IfMatchDep,
     body: Annotated[CampaignPatch, read_json_body_as(CampaignPatch, rename={"name": "TED talks"})],
     session: SessionDep,
     response: Response,
 ) -> CampaignOut:
     """Change all but the key of a draft; later, only the name and settings. Of concurrent changes, one succeeds."""
     view = campaign_settings.change_campaign_settings(
-        session, campaign, body.get_given_fields(), seen=lambda version: seen.has(str(version)), actor=caller.actor
+        session,
+        campaign,
+        body.get_given_fields(),
+        has_seen_version=lambda version: if_match.has(str(version)),
+        actor=caller.actor,
     )
     return _campaign_response(view, response)
 

@@ -12,9 +12,9 @@ from app.domain.comments import LONGEST_COMMENT
 from app.services.tasks import comments
 from app.services.tasks.comments import CommentTarget
 from app.web.access import RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import SessionDep
 from app.web.examples import example_response
+from app.web.request_bodies import BodyModel, read_json_body_as
 
 router = APIRouter(prefix="/v1/tasks/{task}/comments", tags=["tasks"])
 

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.exclusions import EFFECT, EXAMPLE, LIFTED, ExclusionEffectOut, ExclusionIn, ExclusionOut, Reason
 from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
@@ -24,13 +24,13 @@ from app.services.jobs import exclusion_preview
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager
-from app.web.bodies import read_json_body_as
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import IdempotentCreation, OnceDep, created_response
+from app.web.idempotency import IdempotentCreation, IdempotentCreationDep, created_response
 from app.web.pagination import Limit, Page, make_page
 from app.web.pagination import Number as Cursor
+from app.web.request_bodies import read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exclusions", tags=["campaigns"])
 
@@ -79,7 +79,7 @@ async def create_exclusion(
     caller: Manager,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[CreateExclusionQuery, Query()],
+    query: Annotated[CreateExclusionQuery, Query()],
     body: Annotated[
         ExclusionIn,
         read_json_body_as(
@@ -89,7 +89,7 @@ async def create_exclusion(
         ),
     ],
     database: DatabaseDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     prefer: Prefer = "",
 ) -> Response:
     """Recipes that apply exclusions in force, such as `recommended`, leave it out from the next data version on.
@@ -98,10 +98,12 @@ async def create_exclusion(
     a job computes the effect on a ranking.
     """
     wanted = _single_rule(body.list_exclusion_targets())
-    if not asked.dry_run:
-        return await to_thread.run_sync(_store_exclusion, caller, campaign, wanted, body.reason, database, once)
+    if not query.dry_run:
+        return await to_thread.run_sync(
+            _store_exclusion, caller, campaign, wanted, body.reason, database, idempotent_creation
+        )
     preview = await wait_for_report_or_job(
-        request, database, prefer, partial(_preview_effect, campaign, wanted, asked.recipe, database)
+        request, database, prefer, partial(_preview_effect, campaign, wanted, query.recipe, database)
     )
     if isinstance(preview, JobView):
         return job_response(preview)
@@ -114,7 +116,12 @@ def exclusion_preview_response(request: Request, report: StoredReport) -> Respon
 
 
 def _store_exclusion(
-    caller: Caller, campaign: str, wanted: ExclusionTarget, reason: str, database: Database, once: IdempotentCreation
+    caller: Caller,
+    campaign: str,
+    wanted: ExclusionTarget,
+    reason: str,
+    database: Database,
+    idempotent_creation: IdempotentCreation,
 ) -> Response:
     with database.transaction() as session:
 
@@ -124,12 +131,12 @@ def _store_exclusion(
                 ExclusionOut.from_view(view), location=f"/v1/campaigns/{campaign}/exclusions/{view.n}"
             )
 
-        return once(session, caller, make)
+        return idempotent_creation(session, caller, make)
 
 
 def _preview_effect(campaign: str, wanted: ExclusionTarget, name: str, database: Database) -> ExclusionEffect | JobView:
     with database.transaction(snapshot=True) as session:
-        recipe = named_recipes.find_recipe(session, campaign, name)
+        recipe = named_recipes.resolve_recipe(session, campaign, name)
     return exclusion_preview.find_or_queue_exclusion_preview(database, campaign, wanted, recipe=recipe)
 
 
@@ -162,19 +169,21 @@ def list_exclusions(
 
 
 @router.get("/{exclusion}", summary="Get an exclusion", responses=example_response(200, EXAMPLE))
-def get_exclusion(caller: Manager, campaign: CampaignKey, n: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
+def get_exclusion(caller: Manager, campaign: CampaignKey, number: Number, session: SessionDep) -> ExclusionOut:  # noqa: ARG001  (says who may call)
     """Return what it leaves out and why, who made it and when, and how it ended."""
-    return ExclusionOut.from_view(exclusions.get_exclusion(session, campaign, n))
+    return ExclusionOut.from_view(exclusions.get_exclusion(session, campaign, number))
 
 
 @router.delete(
     "/{exclusion}", summary="Lift an exclusion", responses=example_response(200, LIFTED, "Lifted, and kept.")
 )
 def lift_exclusion(
-    caller: Manager, campaign: CampaignKey, n: Number, reason: WhyLifted, session: SessionDep
+    caller: Manager, campaign: CampaignKey, number: Number, reason: WhyLifted, session: SessionDep
 ) -> ExclusionOut:
     """The exclusion ends with the next data version, and both reasons are kept. A second request changes nothing."""
-    return ExclusionOut.from_view(exclusions.lift_exclusion(session, campaign, n, reason=reason, actor=caller.actor))
+    return ExclusionOut.from_view(
+        exclusions.lift_exclusion(session, campaign, number, reason=reason, actor=caller.actor)
+    )
 
 
 def _single_rule(named: list[ExclusionTarget]) -> ExclusionTarget:

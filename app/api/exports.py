@@ -9,9 +9,9 @@ from fastapi.responses import StreamingResponse
 
 from app.services.data import bundle, exports
 from app.web.access import Manager
-from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep
+from app.web.deps import CampaignKey, DatabaseDep, MediaSettingsDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.streams import stream_response
+from app.web.file_streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/exports", tags=["exports"])
 
@@ -33,7 +33,7 @@ def export_campaign(
     campaign: CampaignKey,
     format: Format,
     database: DatabaseDep,
-    media: MediaPolicyDep,
+    media: MediaSettingsDep,
 ) -> StreamingResponse:
     """Stream one consistent state, however long it takes. `jsonl` loses nothing; other formats hold what they can.
 
@@ -43,7 +43,7 @@ def export_campaign(
     if format == bundle.NAME:
         pieces = bundle.stream_bundle_archive(database, campaign, media.store)
         return stream_response(pieces, exports.TAR, filename=f"{campaign}.bundle.tar", heavy=True)  # it ranks
-    target = exports.find_export_file_type(format)
+    target = exports.get_export_file_type(format)
     pieces = exports.export_campaign(database, campaign, format)
     return stream_response(pieces, target.media_type, filename=f"{campaign}.{target.suffix}")
 
@@ -61,5 +61,5 @@ def count_export_losses(
     database: DatabaseDep,
 ) -> StreamingResponse:
     """Count what the format cannot hold of the campaign as it is now. This takes as long as the export."""
-    counts = exports.count_export_losses(database, campaign, format)
+    counts = exports.stream_export_losses(database, campaign, format)
     return stream_response(counts, "application/json", filename=f"{campaign}.{format}.losses.json", heavy=True)

@@ -14,10 +14,10 @@ from app.services.data import external_judgments
 from app.services.data.external_judgments import ExternalJudgment
 from app.services.people import raters
 from app.web.access import Frontend
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep
+from app.web.idempotency import IdempotentCreationDep
+from app.web.request_bodies import BodyModel, read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/judgments", tags=["imports"])
 
@@ -89,7 +89,7 @@ def record_judgments(
     campaign: CampaignKey,
     body: Annotated[JudgmentsIn, read_json_body_as(JudgmentsIn, mqm=[ONE])],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     declare: Declare = False,
 ) -> Response:
     """Store all of them or none, under one data version. An error names `["body", i, field]`, counted from 0.
@@ -111,4 +111,4 @@ def record_judgments(
         out = RecordedJudgmentsOut.model_validate(recorded, from_attributes=True)
         return IdempotentResponse(200, out.model_dump_json().encode())
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)

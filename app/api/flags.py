@@ -14,11 +14,11 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.tasks import flags
 from app.services.tasks.flags import FlagView
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep
+from app.web.idempotency import IdempotentCreationDep
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
@@ -160,7 +160,7 @@ def create_flag(
     task: TaskId,
     body: Annotated[FlagIn, read_json_body_as(FlagIn, source={"reason": "bad_source", "item": 1, "segment": 1})],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """The task must be one that the rater has or had. It stays with the rater."""
 
@@ -168,7 +168,7 @@ def create_flag(
         name = flags.create_flag(session, task, **body.model_dump(), rater=rater)
         return IdempotentResponse(201, CreatedFlagOut(flag=name).model_dump_json().encode())
 
-    return once(session, rater, make)
+    return idempotent_creation(session, rater, make)
 
 
 @router.get(

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery
-from app.api.kit.report_routes import KNOWN, TEXTS, Shape, make_report_request, report_response
+from app.api.kit.report_routes import KNOWN, TEXTS, OutputFormat, make_report_request, report_response
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.report import GateOptions
 from app.reports.gate.view import GateView
@@ -42,13 +42,13 @@ Asked = Annotated[GateQuery, Query()]
 
 @router.get("/gate", summary="Test whether a candidate is good enough", response_class=Response, responses=ANY)
 async def get_gate_result(
-    caller: Viewer, request: Request, campaign: CampaignKey, given: Asked, database: DatabaseDep, prefer: Prefer = ""
+    caller: Viewer, request: Request, campaign: CampaignKey, query: Asked, database: DatabaseDep, prefer: Prefer = ""
 ) -> Response:
     """Test whether it is better, not worse by a margin, or equivalent to the baseline, and whether this replicates.
 
     The result is JSON, or what `Accept` prefers. For many systems, a job computes it.
     """
-    return await _answer(caller, request, campaign, given, database, prefer)
+    return await _answer(caller, request, campaign, query, database, prefer)
 
 
 @router.get(
@@ -61,20 +61,28 @@ async def get_gate_result_in_format(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    kind: Annotated[Shape, Path(description="Suffix.")],
-    given: Asked,
+    kind: Annotated[OutputFormat, Path(description="Suffix.")],
+    query: Asked,
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown for a pull request, or SVG."""
-    return await _answer(caller, request, campaign, given, database, prefer, kind)
+    return await _answer(caller, request, campaign, query, database, prefer, kind)
 
 
 async def _answer(
-    caller: Caller, request: Request, campaign: str, given: GateQuery, database: Database, prefer: str, shape: str = ""
+    caller: Caller,
+    request: Request,
+    campaign: str,
+    query: GateQuery,
+    database: Database,
+    prefer: str,
+    output_format: str = "",
 ) -> Response:
-    ask = partial(report_requests.find_or_queue_report, database, make_report_request(GATE, (campaign,), given))
+    ask = partial(report_requests.find_or_queue_report, database, make_report_request(GATE, (campaign,), query))
     report = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(report, JobView):
         return job_response(report)
-    return await to_thread.run_sync(partial(report_response, request, caller, GATE, report, shape=shape))
+    return await to_thread.run_sync(
+        partial(report_response, request, caller, GATE, report, output_format=output_format)
+    )

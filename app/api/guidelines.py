@@ -11,9 +11,9 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines
 from app.web.access import AnyRole, Manager
-from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
+from app.web.request_bodies import read_json_body_as
 from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
@@ -74,7 +74,7 @@ def get_guidelines(
 @router.put(
     "/consent", summary="Write the consent text", responses=example_response(200, CONSENT, "The current state.")
 )
-def put_consent(
+def put_consent_text(
     caller: Manager,
     campaign: CampaignKey,
     body: Annotated[GuidelineTextsIn, read_json_body_as(GuidelineTextsIn, two=AGREE)],
@@ -87,7 +87,7 @@ def put_consent(
 
 
 @router.get("/consent", summary="Get the consent text", responses=example_response(200, CONSENT, "The current state."))
-def get_consent(
+def get_consent_text(
     caller: AnyRole,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,

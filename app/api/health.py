@@ -12,9 +12,9 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
 
 from app.domain.errors import AppError
-from app.services.access import readiness, service_state
+from app.services.access import readiness, service_gauges
 from app.stats.ranking.result import METHOD_VERSION
-from app.web import supervision
+from app.web import service_part_states
 from app.web.access import Public, Viewer
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
@@ -41,7 +41,7 @@ class Health(BaseModel):
     status: Literal["ok"] = "ok"
 
 
-class ServicePartOut(BaseModel):
+class ServiceProcessOut(BaseModel):
     """One part of the service: a web process, the worker, the embedded Postgres. reason: why it does not run."""
 
     state: Literal["starting", "running", "restarting"]
@@ -51,7 +51,7 @@ class ServicePartOut(BaseModel):
 class Readiness(Health):
     """Requests can be served. parts: of the service, by name; empty where nobody supervises this process."""
 
-    parts: dict[str, ServicePartOut] = {}
+    parts: dict[str, ServiceProcessOut] = {}
 
 
 class Version(BaseModel):
@@ -61,7 +61,7 @@ class Version(BaseModel):
     method_version: str
 
 
-READY = Readiness(parts={"postgres": ServicePartOut(state="running"), "web": ServicePartOut(state="running")})
+READY = Readiness(parts={"postgres": ServiceProcessOut(state="running"), "web": ServiceProcessOut(state="running")})
 
 
 @router.get("/livez", summary="Check whether the process is alive", responses=example_response(200, Health()))
@@ -81,12 +81,15 @@ async def readyz(_: Public, database: DatabaseDep) -> Readiness:
         await to_thread.run_sync(readiness.check_readiness, database, limiter=_health_check_thread())
     except AppError as error:
         error.members = (
-            {"parts": supervision.get_service_part_states()} if supervision.get_service_part_states() else {}
+            {"parts": service_part_states.get_service_part_states()}
+            if service_part_states.get_service_part_states()
+            else {}
         )
         raise
     return Readiness(
         parts={
-            name: ServicePartOut.model_validate(part) for name, part in supervision.get_service_part_states().items()
+            name: ServiceProcessOut.model_validate(part)
+            for name, part in service_part_states.get_service_part_states().items()
         }
     )
 
@@ -113,7 +116,7 @@ async def get_prometheus_metrics(_: Public, request: Request, database: Database
 )
 def get_campaign_task_gauges(caller: Viewer, session: SessionDep) -> Response:
     """Count tasks of open and paused campaigns by state; with a credential for one campaign, in that campaign only."""
-    gauges = service_state.list_campaign_task_gauges(session, only=caller.campaign)
+    gauges = service_gauges.list_campaign_task_gauges(session, only=caller.campaign)
     return Response(format_gauges(gauges), media_type=MEDIA_TYPE)
 
 

@@ -23,12 +23,12 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.people import hours
 from app.services.people.hours import HoursAdjustmentOrDispute
 from app.web.access import Coordinator, Manager
-from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.idempotency import OnceDep
+from app.web.idempotency import IdempotentCreationDep
 from app.web.negotiation import choose_media_type
 from app.web.pagination import Limit, Page, make_page
+from app.web.request_bodies import read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/hours", tags=["raters"])
 
@@ -113,14 +113,14 @@ def adjust_hours(
     campaign: CampaignKey,
     body: Annotated[HoursAdjustmentIn, read_json_body_as(HoursAdjustmentIn, call=WHAT)],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Add or subtract seconds. With `answers`, accept a dispute in whole or in part."""
 
     def make() -> IdempotentResponse:
         return _answer(hours.adjust_hours(session, campaign, **body.model_dump(), actor=caller.actor))
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.post(
@@ -137,14 +137,14 @@ def refuse_hours_dispute(
         read_json_body_as(DisputeRefusalIn, why={"dispute": 7, "reason": "the page shows no work then"}),
     ],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """The rater sees the reason."""
 
     def make() -> IdempotentResponse:
         return _answer(hours.refuse_hours_dispute(session, campaign, **body.model_dump(), actor=caller.actor))
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 def _answer(made: HoursAdjustmentOrDispute) -> IdempotentResponse:

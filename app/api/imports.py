@@ -27,11 +27,11 @@ from app.services.campaigns import campaigns
 from app.services.data import imports
 from app.storage.db import Database, Session
 from app.web.access import Manager
-from app.web.bodies import JsonBodyReader, JsonOrFileBodyReader, UploadDep, UploadedFile
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import IdempotentCreation, OnceDep, created_response
+from app.web.idempotency import IdempotentCreation, IdempotentCreationDep, created_response
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.request_bodies import JsonBodyReader, JsonOrFileBodyReader, UploadDep, UploadedFile
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/imports", tags=["imports"])
 
@@ -91,17 +91,17 @@ class SingleRequestImportQuery(BaseModel):
 def create_import(
     caller: Manager,
     campaign: CampaignKey,
-    asked: Annotated[SingleRequestImportQuery, Query()],
+    query: Annotated[SingleRequestImportQuery, Query()],
     body: Annotated[ImportIn | UploadedFile, Depends(JsonOrFileBodyReader(ANNOUNCE, "format"))],
     database: DatabaseDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Nothing is visible before the commit, which stores all or nothing. With `format=`, the body is the file."""
     if isinstance(body, UploadedFile):
-        return _import_now(database, campaign, asked, body, caller, once)
+        return _import_now(database, campaign, query, body, caller, idempotent_creation)
     with database.transaction() as session:
         announced = (body.format, body.options)
-        return once(session, caller, lambda: _announce_import(session, campaign, *announced))
+        return idempotent_creation(session, caller, lambda: _announce_import(session, campaign, *announced))
 
 
 @router.get("/{import}", summary="Get an import", responses=example_response(200, ANNOUNCED))
@@ -183,13 +183,13 @@ def commit_import(
 def _import_now(
     database: Database,
     campaign: str,
-    asked: SingleRequestImportQuery,
+    query: SingleRequestImportQuery,
     upload: UploadedFile,
     caller: Caller,
-    once: IdempotentCreation,
+    idempotent_creation: IdempotentCreation,
 ) -> Response:
     """Read and store in one transaction with the Idempotency-Key, so that an import that fails leaves nothing."""
-    options = asked.parse_format_options()
+    options = query.parse_format_options()
     with database.transaction() as session:
         campaigns.get_campaign(session, campaign)
 
@@ -197,20 +197,20 @@ def _import_now(
             report = imports.run_import_in_transaction(
                 session,
                 campaign,
-                format=asked.format or "",
-                files=[InputFile(asked.name, upload.open)],
+                format=query.format or "",
+                files=[InputFile(query.name, upload.open)],
                 options=options,
-                dry_run=asked.dry_run,
-                skip_bad_lines=asked.skip_bad_lines,
+                dry_run=query.dry_run,
+                skip_bad_lines=query.skip_bad_lines,
                 actor=caller.actor,
                 bound=caller.campaign is not None,
-                beside=True,
+                isolate_large_files=True,
             )
             return IdempotentResponse(200, ImportReport.model_validate(report).model_dump_json().encode())
 
-        if asked.dry_run:
+        if query.dry_run:
             return Response(make().body, media_type="application/json")
-        return once(session, caller, make)
+        return idempotent_creation(session, caller, make)
 
 
 def _announce_import(session: Session, campaign: str, format: str, options: dict[str, str]) -> IdempotentResponse:

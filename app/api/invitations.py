@@ -16,14 +16,14 @@ from app.services.people import invitations
 from app.services.people.invitations import InvitationSort
 from app.storage.db import Session
 from app.web.access import Manager, Public
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.cookies import check_not_cross_site, read_session_cookie, set_session_cookie
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
-from app.web.links import make_landing_link
+from app.web.idempotency import IdempotentCreationDep, created_response
+from app.web.landing_links import make_landing_link
 from app.web.organizations import use_organization_of_credential
 from app.web.pagination import Limit, Number, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -206,7 +206,7 @@ def create_invitation(
     body: Annotated[InvitationIn, read_json_body_as(InvitationIn, prolific=NEW, any={"count": 3})],
     request: Request,
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Anybody with the link can enrol until all places are taken. Publish it on the platform and nowhere else."""
 
@@ -222,7 +222,7 @@ def create_invitation(
         here = f"/v1/campaigns/{campaign}/invitations/{made.invitation.public_id}"
         return created_response(out, location=here, secret=True)
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get(

@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.api.exclusions import exclusion_preview_response
-from app.api.ingest import ingest_report_response
+from app.api.ingest_report import ingest_report_response
 from app.api.kit import report_routes
-from app.api.kit.jobs import EXAMPLE, LATER, JobOut, job_response
+from app.api.kit.job_responses import EXAMPLE, LATER, JobOut, job_response
 from app.api.plans import plan_response
 from app.api.ranking import ranking_response, segment_scores_response
 from app.api.ranking_comparison import stored_rankings_response
@@ -70,7 +70,7 @@ def get_job(caller: Viewer, job: JobId, session: SessionDep) -> Response:
 
 
 @router.delete("/jobs/{job}", summary="Cancel a job", response_class=Response, responses=IN_JSON)
-def delete_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
+def cancel_job(caller: Manager, job: JobId, session: SessionDep) -> Response:
     """The computation stops within two seconds. A job that has ended stays as it is."""
     return job_response(jobs.cancel_job(session, job, caller), 200)
 
@@ -100,7 +100,7 @@ def list_jobs(
     responses={**report_routes.ANY_REPORT, **LATER},
 )
 def get_job_report(
-    caller: Viewer, request: Request, job: JobId, drawn: Annotated[PictureNameQuery, Query()], database: DatabaseDep
+    caller: Viewer, request: Request, job: JobId, query: Annotated[PictureNameQuery, Query()], database: DatabaseDep
 ) -> Response:
     """Return JSON, CSV, LaTeX, Markdown or SVG, by `Accept`, or 202 with the job while there is no report."""
     with database.transaction() as session:
@@ -111,9 +111,9 @@ def get_job_report(
         return job_response(view)
     shown = SHOWN.get(view.kind)
     if shown is not None:
-        return shown(request, caller, report, drawn.picture)
+        return shown(request, caller, report, query.picture)
     return report_routes.report_response(
-        request, caller, report_requests.find_report_kind_of_job(view.kind), report, drawn.picture
+        request, caller, report_requests.get_report_kind_of_job(view.kind), report, query.picture
     )
 
 
@@ -139,7 +139,7 @@ def _segment_scores_response(_: Request, __: Caller, report: StoredReport, pictu
 
 def _progress_counts_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:
     _check_none(picture)
-    return JSONResponse(progress_jobs.sum_stored_counts(report))
+    return JSONResponse(progress_jobs.sum_stored_progress_counts(report))
 
 
 def _ingest_response(_: Request, __: Caller, report: StoredReport, picture: str) -> Response:

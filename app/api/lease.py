@@ -11,12 +11,12 @@ from app.api.models.tasks import EXAMPLE, LARGEST, LeaseOut, TaskId
 from app.api.models.times import Time
 from app.services.tasks import leases
 from app.storage.recorder.activity import ActivityEvent
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, JudgingServiceDep
 from app.web.examples import example_response
 from app.web.fast.rater_cache import CachedRater
 from app.web.fast.route import FastRoute
 from app.web.metrics import ServiceMetrics
+from app.web.request_bodies import BodyModel, read_json_body_as
 
 router = APIRouter(prefix="/v1", tags=["tasks"])
 fast = APIRouter(prefix="/v1", tags=["tasks"], route_class=FastRoute)
@@ -88,7 +88,7 @@ async def lease_task(
 async def extend_lease(
     rater: CachedRater,
     task: TaskId,
-    body: Annotated[HeartbeatIn, read_json_body_as(HeartbeatIn, aside=True, focus=BEAT, silent={})],
+    body: Annotated[HeartbeatIn, read_json_body_as(HeartbeatIn, without_slot=True, focus=BEAT, silent={})],
     service: JudgingServiceDep,
 ) -> Response:
     """Extend the lease, and store what was done since the last heartbeat, each event once however often it is sent."""

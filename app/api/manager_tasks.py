@@ -13,10 +13,10 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks import manager_tasks
 from app.web.access import Manager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/tasks", tags=["tasks"])
@@ -62,14 +62,14 @@ class ManagedTaskOut(ResponseModel):
     items: list[ManagedTaskItemOut]
 
 
-class ReassignIn(BodyModel):
+class TaskReassignmentIn(BodyModel):
     """The rater to whom a task goes."""
 
     rater: Key | None = Field(description="An enrolled rater; null for the first rater of its bucket who asks.")
     reason: Reason
 
 
-class ReopenIn(BodyModel):
+class TaskReopenIn(BodyModel):
     """Reason for a rater to continue a task."""
 
     reason: Reason
@@ -135,7 +135,9 @@ def reassign_task(
     caller: Manager,
     campaign: CampaignKey,
     task: TaskId,
-    body: Annotated[ReassignIn, read_json_body_as(ReassignIn, back={"rater": None, "reason": "on holiday"})],
+    body: Annotated[
+        TaskReassignmentIn, read_json_body_as(TaskReassignmentIn, back={"rater": None, "reason": "on holiday"})
+    ],
     session: SessionDep,
 ) -> ManagedTaskOut:
     """Work already done is kept as surplus with the withdrawn original. The response is the task that goes on."""
@@ -150,7 +152,7 @@ def reopen_task(
     caller: Manager,
     campaign: CampaignKey,
     task: TaskId,
-    body: Annotated[ReopenIn, read_json_body_as(ReopenIn, again={"reason": "the guidelines changed"})],
+    body: Annotated[TaskReopenIn, read_json_body_as(TaskReopenIn, again={"reason": "the guidelines changed"})],
     session: SessionDep,
 ) -> ManagedTaskOut:
     """Its rater gets it again at the next lease. Judgments stay and can be revised."""

@@ -12,7 +12,6 @@ from app.services.access import sessions, single_sign_on
 from app.services.access.tokens import Caller, Role
 from app.storage.db import Session
 from app.web.access import AnyRole, Public, SigningOut
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.cookies import (
     Who,
     check_not_cross_site,
@@ -24,7 +23,8 @@ from app.web.cookies import (
 from app.web.deps import DatabaseDep, SessionDep, get_service_options
 from app.web.examples import example_response
 from app.web.organizations import use_organization_of_credential
-from app.web.single_sign_on.confirming import find_identity_provider
+from app.web.request_bodies import BodyModel, read_json_body_as
+from app.web.single_sign_on.session_confirmation import find_identity_provider
 from app.web.unauthenticated_limits import mark_sender_authenticated, note_sign_in_attempt
 
 router = APIRouter(prefix="/v1", tags=["access"])

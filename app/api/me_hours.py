@@ -10,10 +10,10 @@ from app.api.models.hours import DISPUTE, OWN, HoursAdjustmentOwn, HoursDisputeI
 from app.services.access.idempotency import IdempotentResponse
 from app.services.people import hours
 from app.web.access import RaterCaller
-from app.web.bodies import read_json_body_as
 from app.web.deps import SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep
+from app.web.idempotency import IdempotentCreationDep
+from app.web.request_bodies import read_json_body_as
 
 router = APIRouter(prefix="/v1/me/hours", tags=["raters"])
 
@@ -36,7 +36,7 @@ def dispute_hours(
     rater: RaterCaller,
     body: Annotated[HoursDisputeIn, read_json_body_as(HoursDisputeIn, missing=WHAT)],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """A manager answers; both messages stay on record."""
 
@@ -44,4 +44,4 @@ def dispute_hours(
         made = hours.dispute_hours(session, rater, seconds=body.seconds, reason=body.reason)
         return IdempotentResponse(201, HoursAdjustmentOwn.model_validate(made).model_dump_json().encode())
 
-    return once(session, rater, make)
+    return idempotent_creation(session, rater, make)

@@ -11,11 +11,11 @@ from app.api.models.media import CONTENT, MEDIA, MediaOut
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.media import library
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, UploadDep, read_json_body_as
-from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
+from app.web.deps import CampaignKey, DatabaseDep, MediaSettingsDep, SessionDep
 from app.web.examples import example_response
 from app.web.media_content import media_content_response
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.request_bodies import BodyModel, UploadDep, read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/media", tags=["media"])
 
@@ -76,11 +76,11 @@ def store_media_from_folder(
     campaign: CampaignKey,
     body: Annotated[MediaFromFolderIn, read_json_body_as(MediaFromFolderIn, talk={"path": "talks/1.wav"})],
     database: DatabaseDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
 ) -> MediaOut:
     """Store a copy. The same file again changes nothing, so the request may be repeated."""
     media = library.store_media_file_from_folder(
-        database, policy, campaign, body.path, name=body.name, actor=caller.actor
+        database, media_settings, campaign, body.path, name=body.name, actor=caller.actor
     )
     return MediaOut.model_validate(media)
 
@@ -92,7 +92,7 @@ def put_media(
     name: MediaName,
     upload: UploadDep,
     database: DatabaseDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
 ) -> MediaOut:
     """The body is the bytes of the file, and its content determines the type. Send large files in parts instead.
 
@@ -100,7 +100,9 @@ def put_media(
     `report.pdf#page=3`; the only page under any other name. The same file again changes nothing.
     """
     return MediaOut.model_validate(
-        library.store_media_file_from_pieces(database, policy, campaign, name, upload.pieces(), actor=caller.actor)
+        library.store_media_file_from_pieces(
+            database, media_settings, campaign, name, upload.pieces(), actor=caller.actor
+        )
     )
 
 
@@ -117,11 +119,11 @@ def get_media_content(
     campaign: CampaignKey,
     name: MediaName,
     database: DatabaseDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
 ) -> Response:
     """Return the bytes, or a part of them with `Range`."""
     with database.transaction() as session:
-        content = library.open_media(session, policy, campaign, name)
+        content = library.open_media(session, media_settings, campaign, name)
     return media_content_response(request, content)
 
 

@@ -13,10 +13,10 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.media import uploads
 from app.services.media.uploads import UploadView
 from app.web.access import Manager
-from app.web.bodies import BodyModel, UploadDep, read_json_body_as
-from app.web.deps import CampaignKey, DatabaseDep, MediaPolicyDep, SessionDep
+from app.web.deps import CampaignKey, DatabaseDep, MediaSettingsDep, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
+from app.web.request_bodies import BodyModel, UploadDep, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/media-uploads", tags=["media"])
@@ -66,20 +66,20 @@ def create_media_upload(
     campaign: CampaignKey,
     body: Annotated[MediaUploadIn, read_json_body_as(MediaUploadIn, talk={"name": "talk-1.mp4", "size": 314_572_800})],
     session: SessionDep,
-    policy: MediaPolicyDep,
-    once: OnceDep,
+    media_settings: MediaSettingsDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Send the parts to the address in the response. An upload is deleted after a week without a part."""
 
     def create() -> IdempotentResponse:
         sha256 = None if body.sha256 is None else bytes.fromhex(body.sha256)
         view = uploads.create_upload(
-            session, policy, campaign, name=body.name, size=body.size, sha256=sha256, actor=caller.actor
+            session, media_settings, campaign, name=body.name, size=body.size, sha256=sha256, actor=caller.actor
         )
         location = f"/v1/campaigns/{campaign}/media-uploads/{view.upload}"
         return created_response(MediaUploadOut.model_validate(view), location=location)
 
-    return once(session, caller, create)
+    return idempotent_creation(session, caller, create)
 
 
 @router.get("", summary="List media uploads", responses=example_response(200, MediaUploadsOut(uploads=[UPLOAD])))
@@ -87,10 +87,10 @@ def list_media_uploads(
     caller: Manager,  # noqa: ARG001  (says who may call)
     campaign: CampaignKey,
     session: SessionDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
 ) -> MediaUploadsOut:
     """List the uploads in progress."""
-    views = uploads.list_uploads(session, policy, campaign)
+    views = uploads.list_uploads(session, media_settings, campaign)
     return MediaUploadsOut(uploads=[MediaUploadOut.model_validate(view) for view in views])
 
 
@@ -100,11 +100,11 @@ def get_media_upload(
     campaign: CampaignKey,
     upload: UploadId,
     session: SessionDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
     response: Response,
 ) -> MediaUploadOut:
     """`offset` and the header `Upload-Offset` say where to continue."""
-    return _out(response, uploads.get_upload(session, policy, campaign, upload))
+    return _out(response, uploads.get_upload(session, media_settings, campaign, upload))
 
 
 @router.patch(
@@ -123,12 +123,12 @@ def patch_media_upload(
     offset: Offset,
     part: UploadDep,
     database: DatabaseDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
     response: Response,
 ) -> MediaUploadOut:
     """Store the whole part or nothing; 8 MiB is a good size. An empty part completes a file that has fully arrived."""
     view = uploads.add_upload_part(
-        database, policy, campaign, upload, offset=offset, pieces=part.pieces(), actor=caller.actor
+        database, media_settings, campaign, upload, offset=offset, pieces=part.pieces(), actor=caller.actor
     )
     return _out(response, view)
 
@@ -139,10 +139,10 @@ def delete_partial_upload(
     campaign: CampaignKey,
     upload: UploadId,
     session: SessionDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
 ) -> Response:
     """Delete what has arrived."""
-    uploads.abandon_upload(session, policy, campaign, upload)
+    uploads.abandon_upload(session, media_settings, campaign, upload)
     return Response(status_code=204)
 
 

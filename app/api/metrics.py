@@ -10,10 +10,10 @@ from pydantic import AfterValidator, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import metrics
 from app.web.access import Manager, Viewer
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/metrics", tags=["test sets"])

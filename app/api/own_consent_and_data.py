@@ -13,11 +13,11 @@ from app.api.models.raters import Language
 from app.api.models.times import Time
 from app.services.people import guidelines, invitations, rater_data
 from app.web.access import RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
+from app.web.file_streams import stream_response
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel, json_response
-from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/me", tags=["raters"])
 

@@ -14,9 +14,9 @@ from app.services.plans.items import PlannedItemView
 from app.web.access import Manager
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
+from app.web.file_streams import stream_response
 from app.web.pagination import CHECK_DIGITS, Key, Limit, Page, make_cursor, make_page
 from app.web.responses import ResponseModel
-from app.web.streams import stream_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/plan", tags=["plans"])
 

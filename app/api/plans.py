@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import Field, JsonValue, RootModel, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.models.design import DesignJson, ReportJson
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
@@ -25,12 +25,12 @@ from app.services.plans.plan_jobs import PlanNeedsJob
 from app.services.plans.plans import PlanView
 from app.storage.db import Database, Session
 from app.web.access import Manager, require_visible_campaigns
-from app.web.bodies import BodyModel, read_json_body_as
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.idempotency import IdempotentCreation, OnceDep, created_response
+from app.web.idempotency import IdempotentCreation, IdempotentCreationDep, created_response
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["plans"])
@@ -142,7 +142,7 @@ async def create_plan(
     campaign: CampaignKey,
     body: Annotated[DesignIn, read_json_body_as(DesignIn, psxs=DESIGN, defaults={"seed": 1})],
     database: DatabaseDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     dry_run: DryRun = False,
     pilot: PilotKey = None,
     prefer: Prefer = "",
@@ -157,7 +157,10 @@ async def create_plan(
     given: Given = {"given": body.root, "pilot": pilot, "actor": caller.actor}
     make = partial(plan_jobs.compile_plan_or_require_job, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(
-        request, database, prefer, partial(_create_or_preview_plan, caller, campaign, database, once, make, dry_run)
+        request,
+        database,
+        prefer,
+        partial(_create_or_preview_plan, caller, campaign, database, idempotent_creation, make, dry_run),
     )
 
 
@@ -199,7 +202,7 @@ async def create_replan(
         ),
     ],
     database: DatabaseDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     dry_run: DryRun = False,
     prefer: Prefer = "",
 ) -> Response:
@@ -216,7 +219,10 @@ async def create_replan(
     }
     make = partial(replan_jobs.replan_or_require_job, campaign=campaign, dry_run=dry_run, **given)
     return await _answer(
-        request, database, prefer, partial(_create_or_preview_plan, caller, campaign, database, once, make, dry_run)
+        request,
+        database,
+        prefer,
+        partial(_create_or_preview_plan, caller, campaign, database, idempotent_creation, make, dry_run),
     )
 
 
@@ -234,7 +240,7 @@ def _create_or_preview_plan(
     caller: Caller,
     campaign: str,
     database: Database,
-    once: IdempotentCreation,
+    idempotent_creation: IdempotentCreation,
     make: Callable[[Session], PlanView],
     dry_run: bool,
 ) -> Response:
@@ -249,7 +255,7 @@ def _create_or_preview_plan(
             view = make(session)
             return created_response(make_plan_out(view), location=f"/v1/campaigns/{campaign}/plans/{view.version}")
 
-        return once(session, caller, frozen)
+        return idempotent_creation(session, caller, frozen)
 
 
 async def _answer(request: Request, database: Database, prefer: str, made: Callable[[], Response]) -> Response:

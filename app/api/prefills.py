@@ -10,9 +10,9 @@ from pydantic import AfterValidator, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.data import reannotation
 from app.web.access import UnboundManager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/prefills", tags=["test sets"])
@@ -23,7 +23,7 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 }
 
 
-class PrefillSourceIn(BodyModel):
+class ErrorPrefillSourceIn(BodyModel):
     """Source of the errors to show."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -51,7 +51,7 @@ EXAMPLE = ErrorPrefillOut(outputs=529, errors=611, raters=4, left={"output chang
 def prefill_errors_from_campaign(
     caller: UnboundManager,
     campaign: CampaignKey,
-    body: Annotated[PrefillSourceIn, read_json_body_as(PrefillSourceIn, first_round={"from": "ted-ende"})],
+    body: Annotated[ErrorPrefillSourceIn, read_json_body_as(ErrorPrefillSourceIn, first_round={"from": "ted-ende"})],
     session: SessionDep,
 ) -> ErrorPrefillOut:
     """Copy errors for outputs that are identical in both campaigns. Raters see neither who marked them nor any notes.

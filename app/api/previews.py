@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from app.api.models.tasks import EXAMPLE, TaskOut
 from app.api.tasks import FORMS, JudgmentFormOut
-from app.design.design import MOST_COLUMNS
+from app.design.design_choices import MOST_COLUMNS
 from app.domain.keys import KEY_PATTERN
 from app.services.tasks.preview import make_task_preview
 from app.web.access import Manager

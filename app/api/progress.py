@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api.models.progress import EXAMPLE
+from app.api.models.progress_example import EXAMPLE
 from app.services.tasks import progress, progress_days
 from app.services.tasks.progress_days import JudgmentDay, JudgmentDaysView
-from app.services.tasks.progress_jobs import request_missing_counts
+from app.services.tasks.progress_jobs import request_missing_progress_counts
 from app.services.tasks.progress_view import ProgressVisibility
 from app.web.access import Viewer, ViewerOrCoordinator
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep, SessionDep
 from app.web.examples import example_response
 
@@ -40,7 +40,7 @@ def get_progress(
     until it has done so once, the response is 503.
     """
     visibility, counts = ProgressVisibility.for_caller(caller), request.app.state.counts
-    with request_missing_counts(database), database.transaction(snapshot=True) as session:
+    with request_missing_progress_counts(database), database.transaction(snapshot=True) as session:
         seen = progress.load_progress_fingerprint(session, campaign, visibility)
         return conditional_response(
             request,

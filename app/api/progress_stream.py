@@ -6,17 +6,24 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
-from app.api.models.progress import EXAMPLE
+from app.api.models.progress_example import EXAMPLE
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import ProgressCountCache
-from app.services.tasks.progress_jobs import request_missing_counts
+from app.services.tasks.progress_jobs import request_missing_progress_counts
 from app.services.tasks.progress_view import ProgressFingerprint, ProgressVisibility
+from app.storage.current_organization import pin_current_organization
 from app.storage.db import Database
-from app.storage.organizations import pin_current_organization
 from app.web.access import ViewerOrCoordinator, may_still_receive_response
 from app.web.deps import CampaignKey, DatabaseDep
-from app.web.live import HEADERS, MEDIA_TYPE, EventStreamResponse, LiveSnapshot, LiveStreams, format_server_sent_event
 from app.web.negotiation import choose_media_type
+from app.web.server_sent_events import (
+    HEADERS,
+    MEDIA_TYPE,
+    EventStreamResponse,
+    EventStreams,
+    LiveSnapshot,
+    format_server_sent_event,
+)
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/progress", tags=["campaigns"])
 
@@ -41,7 +48,7 @@ async def stream_progress(
 
     A request that does not ask for `text/event-stream`, as `EventSource` does, gets a single event.
     """
-    live: LiveStreams = request.app.state.live
+    live: EventStreams = request.app.state.live
     visibility = ProgressVisibility.for_caller(caller)
     look = partial(_read_progress, database, request.app.state.counts, campaign, visibility)
     if choose_media_type(request, ("application/json", MEDIA_TYPE)) != MEDIA_TYPE:
@@ -71,7 +78,7 @@ def _read_progress(
     database: Database, counts: ProgressCountCache, campaign: str, visibility: ProgressVisibility, known: str | None
 ) -> LiveSnapshot | None:
     """Return the progress, unless the client knows it already, which takes only a few look-ups to see."""
-    with request_missing_counts(database), database.transaction(snapshot=True) as session:
+    with request_missing_progress_counts(database), database.transaction(snapshot=True) as session:
         seen = progress.load_progress_fingerprint(session, campaign, visibility)
         if seen.tag == known:
             return None

@@ -127,7 +127,7 @@ def _make_protocol_out(protocol: Protocol[Any]) -> ProtocolOut:
         measures=[make_judgment_measure_out(measure) for measure in protocol.list_judgment_measures(usual)],
         bases=[*protocol.bases],
         document_widgets=[make_widget_out(widget) for widget in protocol.document_form],
-        screen_widgets=[make_widget_out(widget) for widget in protocols.screen_preference_widgets(protocol)],
+        screen_widgets=[make_widget_out(widget) for widget in protocols.list_screen_preference_widgets(protocol)],
         screen_payload=protocols.PreferencePayload.model_json_schema() if protocol.contrastive else None,
         **{name: getattr(protocol, name) for name in SAID_ALIKE},
     )

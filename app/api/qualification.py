@@ -14,14 +14,14 @@ from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentResponse as Sent
 from app.services.campaigns.display_settings import get_display_settings
 from app.services.people import qualification
-from app.services.people.qualification import MarkedQualificationAttempt, QualificationSort, QualificationTest
+from app.services.people.qualification import GradedQualificationAttempt, QualificationSort, QualificationTest
 from app.services.people.qualification_grading import QualificationAnswer, QualificationItem
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep
+from app.web.idempotency import IdempotentCreationDep
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -325,7 +325,7 @@ def attempt_qualification(
         read_json_body_as(QualificationAttemptIn, choice={"version": 1, "answers": [{"choice": "meaning"}]}),
     ],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Return which answers were right, and why. An answer that cannot be judged is refused and does not count."""
 
@@ -334,7 +334,7 @@ def attempt_qualification(
         tried = qualification.attempt_qualification(session, rater, version=body.version, answers=answers)
         return Sent(201, _make_attempt_out(tried).model_dump_json().encode())
 
-    return once(session, rater, make)
+    return idempotent_creation(session, rater, make)
 
 
 def _make_qualification_out(
@@ -361,7 +361,7 @@ def _make_qualification_out(
     )
 
 
-def _make_attempt_out(tried: MarkedQualificationAttempt) -> QualificationAttemptOut:
+def _make_attempt_out(tried: GradedQualificationAttempt) -> QualificationAttemptOut:
     marked = [
         MarkedQualificationAnswerOut(item=n, right=good, reasons=dict(item.reasons))
         for n, (good, item) in enumerate(zip(tried.right, tried.items, strict=True), 1)

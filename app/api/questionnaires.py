@@ -18,11 +18,11 @@ from app.domain.questionnaires import (
 from app.services.people import questionnaires
 from app.services.people.questionnaires import AnswersSort, OwnQuestionnaire
 from app.web.access import AnyRole, Manager, Public, RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.ifmatch import IfMatchDep, quote_etag
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -157,14 +157,14 @@ def get_questionnaires(
 def put_questionnaires(
     caller: Manager,
     campaign: CampaignKey,
-    seen: IfMatchDep,
+    if_match: IfMatchDep,
     body: Annotated[QuestionnairesIn, read_json_body_as(QuestionnairesIn, experience=ASKED, nothing={})],
     session: SessionDep,
 ) -> Response:
     """The campaign must be a draft. `group` lets reports compare raters by their answer to a choice."""
     asked = Questionnaires(before=tuple(body.before), after=tuple(body.after))
     about, now = questionnaires.put_questionnaires(
-        session, campaign, asked, seen=lambda version: seen.has(str(version)), actor=caller.actor
+        session, campaign, asked, has_seen_version=lambda version: if_match.has(str(version)), actor=caller.actor
     )
     return json_response(_out(now), etag=str(about.settings_version))
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import Field
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery, RecipeAndChoicesQuery, check_may_exclude, override_recipe_choices
 from app.api.models.ranking import EXAMPLE, RECIPE, RecipeOut
 from app.api.models.recipe import RecipeIn
@@ -29,13 +29,13 @@ from app.services.jobs import rankings, segment_scores
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Public, Viewer
-from app.web.bodies import read_json_body_as
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
+from app.web.file_streams import stream_response
 from app.web.negotiation import choose_media_type
 from app.web.pagination import Page
-from app.web.streams import stream_response
+from app.web.request_bodies import read_json_body_as
 
 router = APIRouter(prefix="/v1", tags=["reports"])
 
@@ -98,7 +98,7 @@ async def get_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[RankingQuery, Query()],
+    query: Annotated[RankingQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -107,8 +107,8 @@ async def get_ranking(
     A job makes a ranking of many systems that is expected to take more than five seconds, and any ranking of more than
     40,000 judgments.
     """
-    kind, ask = _kind(request), partial(_ranking, request, caller, campaign, asked, database)
-    return await _answer(caller, request, database, prefer, ask, kind, asked)
+    kind, ask = _kind(request), partial(_ranking, request, caller, campaign, query, database)
+    return await _answer(caller, request, database, prefer, ask, kind, query)
 
 
 @router.get(
@@ -122,14 +122,14 @@ async def get_ranking_as(
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Annotated[RankingQuery, Query()],
+    query: Annotated[RankingQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
     """The same ranking as CSV, LaTeX, Markdown, SVG, or, where the extra `parquet` is installed, Parquet (else 422)."""
     _check(kind)
-    ask = partial(_ranking, request, caller, campaign, asked, database)
-    return await _answer(caller, request, database, prefer, ask, kind, asked)
+    ask = partial(_ranking, request, caller, campaign, query, database)
+    return await _answer(caller, request, database, prefer, ask, kind, query)
 
 
 @router.post(
@@ -142,13 +142,13 @@ async def post_ranking(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[AsOfQuery, Query()],
+    query: Annotated[AsOfQuery, Query()],
     body: Annotated[RecipeIn, read_json_body_as(RecipeIn, named={"name": "google-mqm"}, whole=RECIPE)],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
     """The body holds every choice. Nothing is created: the same recipe on the same data gives the same report."""
-    kind, ask = _kind(request), partial(_by_sent, caller, campaign, asked, body, database)
+    kind, ask = _kind(request), partial(_by_sent, caller, campaign, query, body, database)
     return await _answer(caller, request, database, prefer, ask, kind, RankingQuery())
 
 
@@ -167,22 +167,22 @@ async def get_segment_scores(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[RecipeAndChoicesQuery, Query()],
+    query: Annotated[RecipeAndChoicesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
     """Returns, as CSV, what the recipe averages into system scores. Over 40,000 judgments, a job makes it."""
-    ask = partial(_segments, request, caller, campaign, asked, database)
+    ask = partial(_segments, request, caller, campaign, query, database)
     outcome: Iterator[bytes] | Found = await wait_for_report_or_job(request, database, prefer, ask)
     return job_response(outcome) if isinstance(outcome, JobView) else _segment_scores_response(outcome, campaign)
 
 
 def _segments(
-    request: Request, caller: Caller, campaign: str, asked: RecipeAndChoicesQuery, database: Database
+    request: Request, caller: Caller, campaign: str, query: RecipeAndChoicesQuery, database: Database
 ) -> Iterator[bytes] | Found:
-    recipe = _resolve_recipe(request, caller, campaign, asked, database)
+    recipe = _resolve_recipe(request, caller, campaign, query, database)
     return segment_scores.find_or_queue_segment_scores(
-        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)
+        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(query.as_of)
     )
 
 
@@ -211,29 +211,29 @@ def _check(kind: str) -> None:
 
 
 def _resolve_recipe(
-    request: Request, caller: Caller, campaign: str, asked: RecipeAndChoicesQuery, database: Database
+    request: Request, caller: Caller, campaign: str, query: RecipeAndChoicesQuery, database: Database
 ) -> Recipe:
     """Return the recipe of a query: a recipe of the campaign by name, with the choices that the query replaces."""
-    check_may_exclude(caller, asked.exclude)
+    check_may_exclude(caller, query.exclude)
     with database.transaction(snapshot=True) as session:
-        return override_recipe_choices(request, named_recipes.find_recipe(session, campaign, asked.recipe))
+        return override_recipe_choices(request, named_recipes.resolve_recipe(session, campaign, query.recipe))
 
 
 def _ranking(
-    request: Request, caller: Caller, campaign: str, asked: RecipeAndChoicesQuery, database: Database
+    request: Request, caller: Caller, campaign: str, query: RecipeAndChoicesQuery, database: Database
 ) -> Found:
-    recipe = _resolve_recipe(request, caller, campaign, asked, database)
+    recipe = _resolve_recipe(request, caller, campaign, query, database)
     return rankings.find_or_queue_ranking(
-        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)
+        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(query.as_of)
     )
 
 
-def _by_sent(caller: Caller, campaign: str, asked: AsOfQuery, body: RecipeIn, database: Database) -> Found:
+def _by_sent(caller: Caller, campaign: str, query: AsOfQuery, body: RecipeIn, database: Database) -> Found:
     check_may_exclude(caller, body.exclude)
     with database.transaction(snapshot=True) as session:
         recipe = recipes.parse_recipe_from_request(session, campaign, body.get_given_choices())
     return rankings.find_or_queue_ranking(
-        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(asked.as_of)
+        database, campaign, recipe=recipe, as_of=parse_data_version_or_time(query.as_of)
     )
 
 
@@ -244,13 +244,13 @@ async def _answer(
     prefer: str,
     ask: Callable[[], Found],
     kind: str,
-    asked: RankingQuery,
+    query: RankingQuery,
 ) -> Response:
     outcome = await wait_for_report_or_job(request, database, prefer, ask)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     return await to_thread.run_sync(
-        _ranking_response, request, caller, outcome, kind, asked.picture if kind == "svg" else asked.table
+        _ranking_response, request, caller, outcome, kind, query.picture if kind == "svg" else query.table
     )
 
 

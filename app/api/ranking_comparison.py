@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, StringConstraints
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery
 from app.api.models.ranking_comparison import EXAMPLE, RankingsSideBySideOut
 from app.api.models.times import parse_data_version_or_time
@@ -26,7 +26,7 @@ from app.services.jobs import ranking_comparison
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Viewer
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.negotiation import choose_media_type
@@ -65,7 +65,7 @@ class ComparedRecipesQuery(AsOfQuery):
         examples=["recommended,google-mqm"],
     )
 
-    def list_names(self) -> list[str]:
+    def list_recipe_names(self) -> list[str]:
         """Return the names in the given order, each once."""
         return list(dict.fromkeys(self.recipes.split(",")))
 
@@ -75,7 +75,7 @@ async def get_recipe_comparison(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    asked: Annotated[ComparedRecipesQuery, Query()],
+    query: Annotated[ComparedRecipesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -84,7 +84,7 @@ async def get_recipe_comparison(
     If a recipe does not fit the campaign, the reason is given. A job ranks many systems by many recipes.
     """
     kind = KINDS[choose_media_type(request, tuple(KINDS))]
-    return await _answer(caller, request, campaign, asked, database, prefer, kind)
+    return await _answer(caller, request, campaign, query, database, prefer, kind)
 
 
 @router.get(
@@ -98,19 +98,19 @@ async def get_recipe_comparison_in_format(
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Annotated[ComparedRecipesQuery, Query()],
+    query: Annotated[ComparedRecipesQuery, Query()],
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG: one column a recipe, one line a system."""
-    return await _answer(caller, request, campaign, asked, database, prefer, kind)
+    return await _answer(caller, request, campaign, query, database, prefer, kind)
 
 
 async def _answer(
     caller: Caller,
     request: Request,
     campaign: str,
-    asked: ComparedRecipesQuery,
+    query: ComparedRecipesQuery,
     database: Database,
     prefer: str,
     kind: str,
@@ -119,17 +119,17 @@ async def _answer(
         ranking_comparison.find_or_queue_recipe_rankings,
         database,
         campaign,
-        asked.list_names(),
-        as_of=parse_data_version_or_time(asked.as_of),
+        query.list_recipe_names(),
+        as_of=parse_data_version_or_time(query.as_of),
     )
     return await respond_with_rankings_or_job(caller, request, database, prefer, ask, kind)
 
 
 async def respond_with_rankings_or_job(
-    caller: Caller, request: Request, database: Database, prefer: str, ask: Ask, kind: str
+    caller: Caller, request: Request, database: Database, prefer: str, find_or_queue: Ask, kind: str
 ) -> Response:
     """Return the rankings if they are ready in time; otherwise the job that makes them."""
-    outcome = await wait_for_report_or_job(request, database, prefer, ask)
+    outcome = await wait_for_report_or_job(request, database, prefer, find_or_queue)
     if isinstance(outcome, JobView):
         return job_response(outcome)
     if isinstance(outcome, StoredReport):

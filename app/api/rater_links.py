@@ -10,15 +10,15 @@ from pydantic import BaseModel, Field
 from app.api.models.raters import Key, RaterKey
 from app.api.models.times import Time
 from app.services.access.idempotency import IdempotentResponse
-from app.services.people import links
+from app.services.people import rater_links
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response, non_json_example_response
-from app.web.idempotency import OnceDep, created_response
-from app.web.links import make_landing_link
+from app.web.idempotency import IdempotentCreationDep, created_response
+from app.web.landing_links import make_landing_link
 from app.web.qr_codes import draw_qr_code
+from app.web.request_bodies import BodyModel, read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["raters"])
 
@@ -74,18 +74,18 @@ def create_rater_link(
     rater: RaterKey,
     request: Request,
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     days: Days = USUAL,
 ) -> Response:
     """The link signs the rater in. The earlier link and every session that it opened end at once."""
 
     def make() -> IdempotentResponse:
-        made = links.renew_rater_link(session, campaign, rater, days=days, by=caller)
+        made = rater_links.renew_rater_link(session, campaign, rater, days=days, by=caller)
         link = make_landing_link(request, token=made.secret)
         out = RaterLinkOut(rater=made.rater, link=link, expires_at=made.expires_at, qr=draw_qr_code(link))
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters/{rater}", secret=True)
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.post(
@@ -104,13 +104,13 @@ def create_rater_links(
     ],
     request: Request,
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Return one line for each active or paused rater. Their earlier links end at once."""
 
     def make() -> IdempotentResponse:
-        made = links.renew_rater_links(session, campaign, body.team, body.raters, days=body.days, by=caller)
-        data = links.encode_links_csv(made, lambda secret: make_landing_link(request, token=secret))
+        made = rater_links.renew_rater_links(session, campaign, body.team, body.raters, days=body.days, by=caller)
+        data = rater_links.encode_links_csv(made, lambda secret: make_landing_link(request, token=secret))
         return IdempotentResponse(201, data, content_type=CSV, secret=True)
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)

@@ -13,11 +13,11 @@ from app.services.access.idempotency import IdempotentResponse
 from app.services.people import rater_messages
 from app.services.people.enrolment import MOST
 from app.web.access import Coordinator, RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep
+from app.web.idempotency import IdempotentCreationDep
 from app.web.pagination import Limit, Number, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1", tags=["raters"])
@@ -85,7 +85,7 @@ def send_messages(
     campaign: CampaignKey,
     body: Annotated[MessageToRatersIn, read_json_body_as(MessageToRatersIn, two=WHAT)],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Their pages show it until they mark it as read. All of them get it, or nobody if one of them cannot."""
 
@@ -93,7 +93,7 @@ def send_messages(
         sent = rater_messages.send_messages(session, campaign, body.raters, text=body.text, by=caller)
         return IdempotentResponse(201, MessagesSentOut(sent=sent).model_dump_json().encode())
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get(

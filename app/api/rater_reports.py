@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery
 from app.api.kit.report_routes import KNOWN, make_report_request, report_response
 from app.reports.kit.report import Report, StoredReport
@@ -24,7 +24,7 @@ from app.services.people import team_verdicts
 from app.services.people.team_verdicts import TeamRaterVerdicts
 from app.storage.db import Database
 from app.web.access import Coordinator, Manager
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
 
@@ -66,7 +66,7 @@ async def get_rater_quality(
     caller: Coordinator,
     request: Request,
     campaign: CampaignKey,
-    asked: Raters,
+    query: Raters,
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
@@ -76,12 +76,12 @@ async def get_rater_quality(
     team, without scores.
     """
     if not caller.has_rights_of("manager"):
-        report = await _compute_report(request, campaign, quality.REPORT, asked, database, prefer)
+        report = await _compute_report(request, campaign, quality.REPORT, query, database, prefer)
         if isinstance(report, JobView):
             return job_response(report, location=request.url.path)
         body = await to_thread.run_sync(team_verdicts.encode_team_rater_verdicts, database, campaign, report, caller)
         return conditional_response(request, body, JSON, sha256(body).hexdigest()[:32])
-    return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer)
+    return await _answer(caller, request, campaign, quality.REPORT, query, database, prefer)
 
 
 @router.get(
@@ -95,12 +95,12 @@ async def get_rater_quality_in_format(
     request: Request,
     campaign: CampaignKey,
     kind: Kind,
-    asked: Raters,
+    query: Raters,
     database: DatabaseDep,
     prefer: Prefer = "",
 ) -> Response:
     """The same as CSV, LaTeX, Markdown or SVG."""
-    return await _answer(caller, request, campaign, quality.REPORT, asked, database, prefer, kind)
+    return await _answer(caller, request, campaign, quality.REPORT, query, database, prefer, kind)
 
 
 def _add_routes(report: AnyReport) -> None:
@@ -110,22 +110,22 @@ def _add_routes(report: AnyReport) -> None:
         caller: Manager,
         request: Request,
         campaign: CampaignKey,
-        asked: When,
+        query: When,
         database: DatabaseDep,
         prefer: Prefer = "",
     ) -> Response:
-        return await _answer(caller, request, campaign, report, asked, database, prefer)
+        return await _answer(caller, request, campaign, report, query, database, prefer)
 
     async def get_report_as(
         caller: Manager,
         request: Request,
         campaign: CampaignKey,
         kind: Kind,
-        asked: When,
+        query: When,
         database: DatabaseDep,
         prefer: Prefer = "",
     ) -> Response:
-        return await _answer(caller, request, campaign, report, asked, database, prefer, kind)
+        return await _answer(caller, request, campaign, report, query, database, prefer, kind)
 
     router.add_api_route(
         f"/{report.name}",
@@ -156,19 +156,21 @@ async def _answer(
     request: Request,
     campaign: str,
     report: AnyReport,
-    asked: AsOfQuery,
+    query: AsOfQuery,
     database: Database,
     prefer: str,
-    shape: str = "",
+    output_format: str = "",
 ) -> Response:
-    stored = await _compute_report(request, campaign, report, asked, database, prefer)
+    stored = await _compute_report(request, campaign, report, query, database, prefer)
     if isinstance(stored, JobView):
         return job_response(stored)
-    return await to_thread.run_sync(partial(report_response, request, caller, report, stored, shape=shape))
+    return await to_thread.run_sync(
+        partial(report_response, request, caller, report, stored, output_format=output_format)
+    )
 
 
 async def _compute_report(
-    request: Request, campaign: str, report: AnyReport, asked: AsOfQuery, database: Database, prefer: str
+    request: Request, campaign: str, report: AnyReport, query: AsOfQuery, database: Database, prefer: str
 ) -> StoredReport | JobView:
-    ask = partial(report_requests.find_or_queue_report, database, make_report_request(report, (campaign,), asked))
+    ask = partial(report_requests.find_or_queue_report, database, make_report_request(report, (campaign,), query))
     return await wait_for_report_or_job(request, database, prefer, ask)

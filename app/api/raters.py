@@ -34,12 +34,12 @@ from app.services.people import enrolment, idle_raters, raters
 from app.services.people.raters import RaterSort, RaterView
 from app.services.tasks import hand_in_checks
 from app.web.access import Coordinator, Manager
-from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
 from app.web.ifmatch import IfMatchOnChange
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.request_bodies import read_json_body_as
 from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/raters", tags=["raters"])
@@ -93,8 +93,8 @@ def put_rater(
         campaign,
         rater,
         body.to_enrolment(),
-        given=frozenset(body.model_fields_set),
-        seen=None if if_match is None else lambda version: if_match.has(str(version)),
+        given_fields=frozenset(body.model_fields_set),
+        has_seen_version=None if if_match is None else lambda version: if_match.has(str(version)),
         by=caller,
     )
     told = EnrolmentOut.model_validate(view)
@@ -116,7 +116,7 @@ def enrol_raters(
     campaign: CampaignKey,
     body: Annotated[BulkEnrolmentIn, read_json_body_as(BulkEnrolmentIn, three=LIST)],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     dry_run: DryRun = False,
 ) -> Response:
     """Enrol all or nobody. The whole list is checked, and each error names its place in the list."""
@@ -129,7 +129,7 @@ def enrol_raters(
             return IdempotentResponse(200, out.model_dump_json().encode())
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.post(
@@ -146,7 +146,7 @@ def import_raters(
     campaign: CampaignKey,
     body: Annotated[RaterTableIn, read_json_body_as(RaterTableIn, two=TABLE)],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
     dry_run: DryRun = False,
 ) -> Response:
     """Enrol each rater as the line says, all or nobody. An error names its line."""
@@ -165,7 +165,7 @@ def import_raters(
             return IdempotentResponse(200, out.model_dump_json().encode())
         return created_response(out, location=f"/v1/campaigns/{campaign}/raters")
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get("", summary="List raters", responses=example_response(200, Page[RaterOut](items=[EXAMPLE], next=None)))
@@ -253,7 +253,7 @@ def get_rater_verdict(
 ) -> OverallRaterVerdictOut:
     """Apply all rules for completion codes; the worst outcome decides."""
     raters.get_rater(session, campaign, rater, by=caller)
-    return OverallRaterVerdictOut.model_validate(hand_in_checks.load_overall_rater_verdict(session, campaign, rater))
+    return OverallRaterVerdictOut.model_validate(hand_in_checks.compute_overall_rater_verdict(session, campaign, rater))
 
 
 @router.delete("/{rater}", status_code=204, summary="Remove a rater", response_description="Removed.", responses=IN_USE)

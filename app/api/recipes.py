@@ -16,10 +16,10 @@ from app.reports.kit.redact import hide_rater_and_task_keys
 from app.services.access.tokens import Caller
 from app.services.campaigns import recipes
 from app.web.access import Manager, Viewer
-from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.request_bodies import read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/recipes", tags=["reports"])
 
@@ -31,7 +31,7 @@ RecipeName = Annotated[
 Revision = Annotated[int | None, Query(ge=1, le=2**31 - 1, description="The latest by default.", examples=[1])]
 
 
-class RankingRecipeOut(BaseModel):
+class CampaignRecipeOut(BaseModel):
     """A recipe that a campaign named for itself."""
 
     name: str
@@ -41,18 +41,18 @@ class RankingRecipeOut(BaseModel):
     at: Time
 
 
-def _make_recipe_out(named: NamedRecipe, caller: Caller) -> RankingRecipeOut:
+def _make_recipe_out(named: NamedRecipe, caller: Caller) -> CampaignRecipeOut:
     """Return a recipe as the caller may see it; nothing about raters unless the caller is a manager."""
     recipe = named.recipe
     plain = {"name": named.name, "revision": named.revision, "actor": named.actor, "at": named.at}
     choices = {**recipe.as_json(), "hash": recipe.hash}
-    return RankingRecipeOut.model_validate(
+    return CampaignRecipeOut.model_validate(
         {**plain, "recipe": choices if caller.has_rights_of("manager") else hide_rater_and_task_keys(choices)}
     )
 
 
 GOOGLE = NAMED["google-mqm"]
-EXAMPLE = RankingRecipeOut.model_validate(
+EXAMPLE = CampaignRecipeOut.model_validate(
     {
         "name": "by-segment",
         "revision": 1,
@@ -77,7 +77,7 @@ def put_campaign_recipe(
     name: RecipeName,
     body: Annotated[RecipeIn, read_json_body_as(RecipeIn, from_a_named_one={"name": "google-mqm", "alpha": 0.01})],
     session: SessionDep,
-) -> RankingRecipeOut:
+) -> CampaignRecipeOut:
     """Take choices that are left out from the recipe that `name` names, or else from `recommended`.
 
     Different choices become a new revision; the same choices again change nothing.
@@ -98,7 +98,7 @@ def get_campaign_recipe(
     name: RecipeName,
     session: SessionDep,
     revision: Revision = None,
-) -> RankingRecipeOut:
+) -> CampaignRecipeOut:
     """Return the latest revision, or an earlier one."""
     return _make_recipe_out(recipes.get_named_recipe(session, campaign, name, revision=revision), caller)
 
@@ -106,7 +106,7 @@ def get_campaign_recipe(
 @router.get(
     "",
     summary="List the campaign's recipes",
-    responses=example_response(200, Page[RankingRecipeOut](items=[EXAMPLE], next=None)),
+    responses=example_response(200, Page[CampaignRecipeOut](items=[EXAMPLE], next=None)),
 )
 def list_campaign_recipes(
     caller: Viewer,
@@ -114,7 +114,7 @@ def list_campaign_recipes(
     session: SessionDep,
     limit: Limit = 50,
     cursor: Cursor = None,
-) -> Page[RankingRecipeOut]:
+) -> Page[CampaignRecipeOut]:
     """List the recipes that the campaign named, by name, each in its latest revision."""
     named = recipes.list_named_recipes(session, campaign, after=cursor, limit=limit + 1)
     return make_page([_make_recipe_out(one, caller) for one in named], limit, lambda recipe: recipe.name)

@@ -9,7 +9,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery
 from app.api.kit.report_routes import report_response
 from app.api.models.times import parse_data_version_or_time
@@ -20,9 +20,9 @@ from app.reports.stability.view import StabilityView
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.web.access import Viewer
-from app.web.bodies import read_json_body_as
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
+from app.web.request_bodies import read_json_body_as
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}", tags=["reports"])
 
@@ -61,7 +61,7 @@ async def compute_stability_report(
     caller: Viewer,
     request: Request,
     campaign: CampaignKey,
-    shown: Annotated[StabilityQuery, Query()],
+    query: Annotated[StabilityQuery, Query()],
     body: Annotated[StabilityIn, read_json_body_as(StabilityIn, small=ASKED, defaults={}, paper={"designs": "paper"})],
     database: DatabaseDep,
     prefer: Prefer = "",
@@ -71,10 +71,10 @@ async def compute_stability_report(
     The same request on the same data gives the same report with the same ETag, or the same job until the report is
     done.
     """
-    asking = ReportRequest(REPORT, (campaign,), body, parse_data_version_or_time(shown.as_of))
+    asking = ReportRequest(REPORT, (campaign,), body, parse_data_version_or_time(query.as_of))
     report = await wait_for_report_or_job(
         request, database, prefer, partial(report_requests.find_or_queue_report, database, asking)
     )
     if isinstance(report, JobView):
         return job_response(report)
-    return await to_thread.run_sync(report_response, request, caller, REPORT, report, shown.picture)
+    return await to_thread.run_sync(report_response, request, caller, REPORT, report, query.picture)

@@ -13,8 +13,8 @@ from app.api.models.payloads import (
     TaskComparisonIn,
     TaskJudgmentIn,
     TaskJudgmentsIn,
-    declare_judgment_payload_body,
     list_payload_examples,
+    read_judgment_payload_body_as,
 )
 from app.api.models.tasks import (
     RECEIPT,
@@ -65,17 +65,17 @@ async def put_comparison(
     rater: CachedRater,
     task: TaskId,
     screen: ScreenNumber,
-    seen: Seen,
+    if_match: Seen,
     body: Annotated[
         PreferencePayload,
-        declare_judgment_payload_body(
-            PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}, aside=True
+        read_judgment_payload_body_as(
+            PreferencePayload, {"ranking": {"protocol": "esa", "preference": [[2], [1, 3]]}}, without_slot=True
         ),
     ],
     service: JudgingServiceDep,
 ) -> Response:
     """Send the columns in groups from best to worst. The rules are those for the judgment of a segment."""
-    return await _judge(service, task, SentAnswer(ScreenAnswerAddress(screen), body, seen), rater)
+    return await _judge(service, task, SentAnswer(ScreenAnswerAddress(screen), body, if_match), rater)
 
 
 @fast.put(
@@ -88,9 +88,9 @@ async def put_judgment(
     task: TaskId,
     item: ItemNumber,
     segment: SegmentNumber,
-    seen: Seen,
+    if_match: Seen,
     body: Annotated[
-        JudgmentPayload, declare_judgment_payload_body(JudgmentPayload, list_payload_examples(), aside=True)
+        JudgmentPayload, read_judgment_payload_body_as(JudgmentPayload, list_payload_examples(), without_slot=True)
     ],
     service: JudgingServiceDep,
 ) -> Response:
@@ -98,7 +98,7 @@ async def put_judgment(
 
     If `If-Match` names a revision that is not the latest: 200 if the next one has the same answer, else 412.
     """
-    return await _judge(service, task, SentAnswer(AnswerAddress(item, segment), body.root, seen), rater)
+    return await _judge(service, task, SentAnswer(AnswerAddress(item, segment), body.root, if_match), rater)
 
 
 @fast.put(
@@ -110,14 +110,14 @@ async def put_document_judgment(
     rater: CachedRater,
     task: TaskId,
     item: ItemNumber,
-    seen: Seen,
+    if_match: Seen,
     body: Annotated[
-        JudgmentPayload, declare_judgment_payload_body(JudgmentPayload, list_payload_examples(), aside=True)
+        JudgmentPayload, read_judgment_payload_body_as(JudgmentPayload, list_payload_examples(), without_slot=True)
     ],
     service: JudgingServiceDep,
 ) -> Response:
     """The campaign must ask for it. The rules are those for the judgment of a segment."""
-    return await _judge(service, task, SentAnswer(AnswerAddress(item, None), body.root, seen), rater)
+    return await _judge(service, task, SentAnswer(AnswerAddress(item, None), body.root, if_match), rater)
 
 
 @router.post(
@@ -128,7 +128,7 @@ async def put_document_judgment(
 async def post_judgments(
     rater: CachedRater,
     task: TaskId,
-    body: Annotated[TaskJudgmentsIn, declare_judgment_payload_body(TaskJudgmentsIn, {"da": MANY})],
+    body: Annotated[TaskJudgmentsIn, read_judgment_payload_body_as(TaskJudgmentsIn, {"da": MANY})],
     service: JudgingServiceDep,
 ) -> JudgmentsStoredOut:
     """Store all of them or none; an error names `["body", i]`, counted from 0. Sent again, they change nothing.
@@ -136,7 +136,7 @@ async def post_judgments(
     They may be of segments, of whole documents (`"segment": null`), and of the columns of a screen (`"screen"`).
     """
     given = [SentAnswer(_address(one), one.payload, one.if_match) for one in body.root]
-    receipts = await judging.record_answers(service, task, given, rater=rater, whole=True)
+    receipts = await judging.record_answers(service, task, given, rater=rater, all_or_nothing=True)
     return JudgmentsStoredOut(judgments=[make_judgment_receipt_out(one) for one in receipts])
 
 
@@ -149,7 +149,7 @@ def _address(judgment: TaskJudgmentIn | TaskComparisonIn) -> AnswerAddress | Scr
 
 
 async def _judge(service: JudgingService, task: str, given: SentAnswer, rater: ActingRater) -> Response:
-    (receipt,) = await judging.record_answers(service, task, [given], rater=rater, whole=False)
+    (receipt,) = await judging.record_answers(service, task, [given], rater=rater, all_or_nothing=False)
     body = make_judgment_receipt_out(receipt).model_dump_json()
     return Response(body, media_type="application/json", headers={"ETag": quote_etag(str(receipt.revision))})
 

@@ -13,7 +13,7 @@ from app.api.models.times import Time
 from app.services.media.signing import SignedMediaQuery
 from app.services.tasks import task_media
 from app.web.access import RaterCaller
-from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
+from app.web.deps import DatabaseDep, MediaSettingsDep, SessionDep
 from app.web.examples import example_response
 from app.web.media_content import media_content_response
 
@@ -57,9 +57,11 @@ EXAMPLE = TaskMediaListOut(
 
 
 @router.get("", summary="Get addresses of the media of a task", responses=example_response(200, EXAMPLE))
-def list_task_media(rater: RaterCaller, task: TaskId, session: SessionDep, policy: MediaPolicyDep) -> TaskMediaListOut:
+def list_task_media(
+    rater: RaterCaller, task: TaskId, session: SessionDep, media_settings: MediaSettingsDep
+) -> TaskMediaListOut:
     """Each address works only for this rater's credential and this task, and for a short time."""
-    signed = task_media.sign_task_media(session, policy, task, rater=rater)
+    signed = task_media.sign_task_media(session, media_settings, task, rater=rater)
     return TaskMediaListOut.model_validate(
         {
             "expires_at": signed.expires_at,
@@ -90,12 +92,12 @@ def get_task_media(
     task: TaskId,
     media: MediaId,
     database: DatabaseDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
     expires: Annotated[int, Query(ge=0, le=2**53, description="Value from the address.")] = 0,
     signature: Annotated[str, Query(pattern="^[A-Za-z0-9_-]{0,32}$", description="Value from the address.")] = "",
 ) -> Response:
     """Return the bytes, or a part of them with `Range`. The name of the file is not revealed."""
     with database.transaction() as session:
         signed = SignedMediaQuery(expires, signature)
-        content = task_media.open_task_media(session, policy, task, media, signed, rater=rater)
+        content = task_media.open_task_media(session, media_settings, task, media, signed, rater=rater)
     return media_content_response(request, content)

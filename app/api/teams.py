@@ -11,10 +11,10 @@ from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
 from app.services.people import teams
 from app.web.access import Coordinator, Manager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Cursor, Limit, Page, make_page
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel, json_response
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/teams", tags=["raters"])

@@ -13,11 +13,11 @@ from app.services.access import tokens
 from app.services.access.idempotency import IdempotentResponse
 from app.services.access.tokens import Given, Role, TokenSort
 from app.web.access import AnyRole, Manager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import SessionDep
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/tokens", tags=["access"])
@@ -123,7 +123,7 @@ def create_token(
         ),
     ],
     session: SessionDep,
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Admins make any token; managers make those of viewers, coordinators and front-ends of their campaigns."""
 
@@ -136,7 +136,7 @@ def create_token(
         made = TokenIssued.model_validate({**shown, "token": issued.secret})
         return created_response(made, location=f"/v1/tokens/{issued.token.prefix}", secret=True)
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get("", summary="List tokens", responses=example_response(200, Page[TokenOut](items=[OUT], next=None)))

@@ -15,10 +15,10 @@ from app.services.people import tutorials
 from app.services.people.expected_answer_rule import MOST_COLUMNS
 from app.services.people.tutorials import RaterTutorial, TutorialLesson, TutorialSort
 from app.web.access import Manager, RaterCaller
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, SessionDep
 from app.web.examples import example_response
 from app.web.pagination import Limit, Page, SortedCursor, format_sort_cursor, make_page, parse_sort_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1", tags=["raters"])

@@ -13,11 +13,11 @@ from app.services.webhooks import webhooks
 from app.services.webhooks.addresses import LONGEST_URL
 from app.services.webhooks.events import EVENT_KINDS, MEANINGS, DeliveredKind, EventKind
 from app.web.access import Manager
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import CampaignKey, ServiceOptions, SessionDep, get_service_options
 from app.web.examples import example_response
-from app.web.idempotency import OnceDep, created_response
+from app.web.idempotency import IdempotentCreationDep, created_response
 from app.web.pagination import NUMBER, Cursor, Limit, Page, make_page, parse_number_cursor
+from app.web.request_bodies import BodyModel, read_json_body_as
 from app.web.responses import ResponseModel
 
 router = APIRouter(prefix="/v1/campaigns/{campaign}/webhooks", tags=["campaigns"])
@@ -73,7 +73,7 @@ class CreatedWebhookOut(WebhookOut):
     secret: str = Field(description="Signs each request according to the Standard Webhooks specification.")
 
 
-class ReplayIn(BodyModel):
+class WebhookReplayIn(BodyModel):
     """Where to start sending again."""
 
     model_config = ConfigDict(validate_by_name=True)
@@ -144,7 +144,7 @@ def create_webhook(
     ],
     session: SessionDep,
     options: Annotated[ServiceOptions, Depends(get_service_options)],
-    once: OnceDep,
+    idempotent_creation: IdempotentCreationDep,
 ) -> Response:
     """Post each event from now on to the address, in order, until it answers with a status from 200 to 299.
 
@@ -165,7 +165,7 @@ def create_webhook(
         here = f"/v1/campaigns/{campaign}/webhooks/{made.webhook.public_id}"
         return created_response(out, location=here, secret=True)
 
-    return once(session, caller, make)
+    return idempotent_creation(session, caller, make)
 
 
 @router.get("", summary="List webhooks", responses=example_response(200, Page[WebhookOut](items=[EXAMPLE], next=None)))
@@ -207,7 +207,7 @@ def replay_events(
     caller: Manager,
     campaign: CampaignKey,
     webhook: WebhookId,
-    body: Annotated[ReplayIn, read_json_body_as(ReplayIn, fourth={"from": 4}, rest={"from": None})],
+    body: Annotated[WebhookReplayIn, read_json_body_as(WebhookReplayIn, fourth={"from": 4}, rest={"from": None})],
     session: SessionDep,
 ) -> WebhookOut:
     """Send them in order with the same ids, and restart a webhook that has stopped. Events are kept for 7 days."""

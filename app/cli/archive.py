@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 from pydantic import TypeAdapter
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.files import write_files_to_new_folder
-from app.config import Settings, make_media_policy
+from app.config import Settings, make_media_settings
 from app.domain.media_types import ENDINGS
-from app.services.data import archive
-from app.services.data.archive import ArchivedDocument, ArchiveIndexPage
+from app.services.data import public_archive
+from app.services.data.public_archive import ArchivedDocument, ArchiveIndexPage
 from app.services.data.public_archive_media import add_media_addresses
 from app.services.media import library
 from app.services.media.library import MediaContent
@@ -41,15 +41,15 @@ def write_archive_folder(
     output: Annotated[Path, typer.Option("--output", "-o", help="A folder, new or empty.")],
 ) -> None:
     """Write a closed campaign as pages and JSON: its texts and media with all judgments, without names of raters."""
-    with context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
-            archive.require_closed_campaign(session, campaign)
+            public_archive.require_closed_campaign(session, campaign)
             indexes = list(_indexes(session, campaign))
-            media = library.open_all_media(session, make_media_policy(Settings.load()), campaign)
+            media = library.open_all_media(session, make_media_settings(Settings.load()), campaign)
 
         def load(document: str) -> ArchivedDocument:
             with database.transaction(snapshot=True) as session:
-                return archive.load_archived_document(session, campaign, document)
+                return public_archive.load_archived_document(session, campaign, document)
 
         write_files_to_new_folder(_files(indexes, load, media), output)
 
@@ -57,7 +57,7 @@ def write_archive_folder(
 def _indexes(session: Any, campaign: str) -> Iterator[ArchiveIndexPage]:
     after: str | None = None
     while True:
-        index = archive.load_archive_index_page(session, campaign, after=after)
+        index = public_archive.load_archive_index_page(session, campaign, after=after)
         yield index
         after = index.next
         if after is None:

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import write_to_stdout
-from app.domain.attention import KIND
+from app.domain.attention_checks import KIND
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 from app.services.data.test_sets import DocumentInput, SegmentInput, put_document
-from app.services.tasks.attention import list_attention_check_results
+from app.services.tasks.attention_checks import list_attention_check_results
 
 MOST = 10_000
 
@@ -36,10 +36,10 @@ class AttentionCheckFile(BaseModel):
 
 def register_commands(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(KIND)(store_check_or_print_results)
+    app.command(KIND)(store_attention_check_or_print_results)
 
 
-def store_check_or_print_results(
+def store_attention_check_or_print_results(
     campaign: Annotated[str, typer.Argument(help="Key of the campaign.")],
     document: Annotated[str | None, typer.Argument(help="Key of the check to store.")] = None,
     file: Annotated[
@@ -47,12 +47,12 @@ def store_check_or_print_results(
     ] = None,
 ) -> None:
     """Store an attention check that raters meet among their tasks, or print the results, one line each."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         if document is not None:
             given = _read(file)
             segments = tuple(SegmentInput(source=one.source, meta=one.meta) for one in given.segments)
             put_document(
-                session, campaign, document, DocumentInput(segments, kind=KIND), actor=context.get_actor_name()
+                session, campaign, document, DocumentInput(segments, kind=KIND), actor=command_database.get_actor_name()
             )
             return
         rows = list_attention_check_results(session, campaign, after=None, limit=MOST)

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from app.api.audit import AuditEntryOut
-from app.cli.kit import context
-from app.client import remote as _remote
+from app.cli.kit import command_database
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.services.campaigns import audit as log
 from app.services.campaigns import data_seals
@@ -45,13 +45,13 @@ def print_or_check_audit_chains(
         what = "the hashes are computed from the database, so not over a server"
         raise Invalid("the options are not valid", places=(Place(("--check",), what),))
     remote = (
-        None if check else _remote.find_configured_remote(server)
+        None if check else _remote.find_configured_remote_server(server)
     )  # a check always uses the database, even if the settings name a server
     _print_checks(_check_in_database(check=check) if remote is None else _check_on_server(remote), check=check)
 
 
 def _seal() -> None:
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         for campaign in data_seals.seal_all_campaigns(session, actor=log.OPERATOR):
             typer.echo(f"{campaign}: sealed")
 
@@ -81,14 +81,14 @@ def _size(seal: AuditChainVerification | DataSealVerification) -> str:
 
 
 def _check_in_database(*, check: bool) -> list[AuditChainVerification | DataSealVerification]:
-    with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
         return [*log.verify_audit_chains(session), *(data_seals.verify_data_seals(session) if check else ())]
 
 
 def _check_on_server(remote: _remote.RemoteServer) -> Iterator[AuditChainVerification]:
     """Yield the last row of each chain that the token may see; no hash is recomputed."""
     last: dict[str | None, AuditEntryOut] = {}
-    for item in remote.iterate_list("/v1/audit"):  # newest first
+    for item in remote.iterate_paginated_list("/v1/audit"):  # newest first
         row = AuditEntryOut.model_validate(item)
         last.setdefault(row.campaign, row)
     for campaign in sorted(last, key=lambda key: (key is None, key or "")):

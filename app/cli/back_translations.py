@@ -9,9 +9,9 @@ from urllib.parse import quote
 import typer
 
 from app.api.back_translations import BackTranslationsCopyOut
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.services.data import back_translations as service
 
 
@@ -30,13 +30,13 @@ def copy_back_translations(
     server: _remote.Server = None,
 ) -> None:
     """Copy the texts that raters wrote to another campaign, as outputs of the same systems."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/back-translations"
         body = remote.send_change("POST", path, {}, {"to": to, "rater": rater})
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
             outcome = service.copy_back_translations_as_outputs(
-                session, campaign, to, rater=rater, actor=context.get_actor_name()
+                session, campaign, to, rater=rater, actor=command_database.get_actor_name()
             )
         body = BackTranslationsCopyOut.model_validate(outcome).model_dump_json().encode()
     if as_json:

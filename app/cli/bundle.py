@@ -10,11 +10,11 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.bundles import print_bundle_verification, verify_and_reproduce_bundle
 from app.cli.kit.files import write_file_atomically, write_files_to_new_folder
-from app.client import remote as _remote
-from app.config import Settings, make_media_policy
+from app.client import remote_server as _remote
+from app.config import Settings, make_media_settings
 from app.domain.errors import Invalid, Place
 from app.services.data import bundle as bundles
 from app.services.data import bundle_check
@@ -43,12 +43,12 @@ def write_or_verify_bundle(
         return
     if file is not None:
         raise Invalid("the options are not valid", places=(Place(("FILE",), f"goes with {VERIFY}; write with -o"),))
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         write_file_atomically(_archive(remote, campaign), output)
         return
-    with context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         write_file_atomically(
-            bundles.stream_bundle_archive(database, campaign, make_media_policy(Settings.load()).store), output
+            bundles.stream_bundle_archive(database, campaign, make_media_settings(Settings.load()).store), output
         )
 
 
@@ -58,12 +58,12 @@ def write_release_folder(
     server: _remote.Server = None,
 ) -> None:
     """Fill a folder with the release bundle of a campaign, and verify it."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         write_files_to_new_folder(fetch_bundle_files(remote, campaign), output)
     else:
-        with context.upgrade_and_open_database() as database:
+        with command_database.upgrade_and_open_database() as database:
             write_files_to_new_folder(
-                bundles.make_bundle_files(database, campaign, make_media_policy(Settings.load()).store), output
+                bundles.make_bundle_files(database, campaign, make_media_settings(Settings.load()).store), output
             )
     print_bundle_verification(verify_and_reproduce_bundle(output))
 

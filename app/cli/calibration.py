@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.services.campaigns import calibration_builder, calibration_sets
 
 LARGEST = 5_000
@@ -35,13 +35,13 @@ def choose_calibration_pairs(
     ] = False,
 ) -> None:
     """Choose the pairs on which raters agreed most, the same number at each quality level."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         proposal = calibration_builder.propose_calibration_set(
             session, campaigns, per_stratum=per_stratum, min_ratings=fewest, max_spread=apart, reference=reference
         )
         if put is not None and proposal.pairs:
             stored = calibration_sets.put_calibration_set(
-                session, put, proposal.protocol, proposal.pairs, actor=context.get_actor_name()
+                session, put, proposal.protocol, proposal.pairs, actor=command_database.get_actor_name()
             )
     if as_json:
         body = {"protocol": proposal.protocol, "pairs": [asdict(pair) for pair in proposal.pairs]}

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 
 from app.api.campaign_templates import CampaignTemplateOut
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
@@ -46,10 +46,10 @@ def create_draft_campaign(
         raise Invalid("the arguments are not valid", places=(Place(("--template",), "or --protocol is needed"),))
     asked = {"name": name, "protocol": protocol, "source_language": source, "target_language": target}
     given: dict[str, Any] = {"key": key, **{field: value for field, value in asked.items() if value is not None}}
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         remote.send_change("POST", "/v1/campaigns", {}, {**given, **({"template": template} if template else {})})
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
             if template is not None:
                 create_campaign_from_template(session, template, given, actor=THE_OPERATOR.actor)
             else:
@@ -65,6 +65,4 @@ def list_templates(as_json: Json = False) -> None:
         return
     rows = tuple((one.name, one.protocol, one.title) for one in TEMPLATES.values())
     notes = [f"{one.name}: {one.purpose}" for one in TEMPLATES.values()]
-    Console().print(
-        format_plain_table(Table(("Template", "Protocol", "Title"), ("left",) * 3, rows), "Templates", notes)
-    )
+    Console().print(make_rich_table(Table(("Template", "Protocol", "Title"), ("left",) * 3, rows), "Templates", notes))

@@ -12,9 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.client.remote import RemoteServer
+from app.client.remote_server import RemoteServer
 from app.config import Settings
-from app.conformance.conformance import CheckResult, list_failed_checks, run_checks
+from app.conformance.conformance_run import CheckResult, list_failed_checks, run_conformance_checks
 
 BROKEN = 1
 
@@ -36,7 +36,9 @@ def check_server_conformance(
     The worked examples of every protocol are posted and must score as stated.
     """
     token = Settings.load().token
-    checks = run_checks(RemoteServer(url, token.get_secret_value() if token else None), only_protocol=protocol)
+    checks = run_conformance_checks(
+        RemoteServer(url, token.get_secret_value() if token else None), only_protocol=protocol
+    )
     wrong = list_failed_checks(checks)
     if as_json:
         told = [asdict(check) for check in checks]

@@ -9,18 +9,18 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit import context
-from app.config import Settings, make_media_policy
+from app.cli.kit import command_database
+from app.config import Settings, make_media_settings
 from app.domain.errors import Place
 from app.services.every_organization import list_open_organization_numbers
 from app.storage import backup as backups
 from app.storage import migrate
+from app.storage.current_organization import DEFAULT, use_organization
 from app.storage.db import Database
 from app.storage.embedded.roles import find_or_create_serving_role
 from app.storage.media import backup as media_backups
-from app.storage.media import rows
+from app.storage.media import media_queries
 from app.storage.organization_list import list_nondefault_organizations
-from app.storage.organizations import DEFAULT, use_organization
 
 _ABOUT_MISSING = (
     "the database and all other media are saved. Check that PLUMBLINE_DATA_DIR and PLUMBLINE_MEDIA_STORE are those of "
@@ -42,7 +42,7 @@ def register_commands(app: typer.Typer) -> None:
 
 def upgrade_database() -> None:
     """Upgrade the schema to this version, and grant the serving role its rights."""
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         find_or_create_serving_role(url)
         migrate.upgrade_schema(url)
     typer.echo("the schema matches this version")
@@ -55,7 +55,7 @@ def check_schema_version(
     ] = False,
 ) -> None:
     """Check whether the database has exactly the schema of this version. Exit code 2 if it does not."""
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         migrate.check_schema(url, or_later=or_later)
     typer.echo("this version can serve the schema" if or_later else "the schema matches this version")
 
@@ -68,7 +68,7 @@ def backup_database(
     ] = False,
 ) -> None:
     """Write one consistent state of the database to a file, while it is in use; media go to FILE.media.tar."""
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         backups.backup_database(url, file, overwrite=overwrite)
         typer.echo(f"{file}: {file.stat().st_size:,} bytes")
         if not without_media:
@@ -85,10 +85,10 @@ def _backup_media(url: str, file: Path, *, overwrite: bool) -> None:
     with closing(Database(url, size=2)) as database:
         for number in list_open_organization_numbers(database):
             with use_organization(number), database.transaction() as session:
-                sizes |= rows.load_media_sizes_by_hash(session)
+                sizes |= media_queries.load_media_sizes_by_hash(session)
         if not sizes:
             return
-        store = make_media_policy(Settings.load()).require_store()
+        store = make_media_settings(Settings.load()).require_store()
         made = media_backups.backup_media(sizes, store, beside, overwrite=overwrite)
         typer.echo(f"{beside}: {made.stored:,} files of media, {beside.stat().st_size:,} bytes")
         if made.missing:
@@ -105,17 +105,17 @@ def _list_missing(database: Database, missing: Mapping[bytes, str]) -> tuple[Pla
             organization = (keys[number],) if number in keys else ()
             places += [
                 Place((*organization, row.key, row.name), missing[bytes(row.sha256)])
-                for row in rows.load_media_by_hashes(session, list(missing))
+                for row in media_queries.load_media_by_hashes(session, list(missing))
             ]
     return tuple(places)
 
 
 def restore_database(file: File) -> None:
     """Restore a backup into an empty database, completely or not at all, and upgrade it to this version's schema."""
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         beside = file.with_name(file.name + media_backups.SUFFIX)
         if beside.exists():  # before the database, which must still be empty, so that this can be repeated
-            n = media_backups.restore_media(make_media_policy(Settings.load()).require_store(), beside)
+            n = media_backups.restore_media(make_media_settings(Settings.load()).require_store(), beside)
             typer.echo(f"{n:,} files of media restored")
         backups.restore_database(url, file)
         find_or_create_serving_role(url)

@@ -13,13 +13,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.kit.terminal import format_ranking_table
 from app.cli.report import print_report_body
 from app.cli.serving.background_server import serve_in_child_process
-from app.cli.serving.preparation import prepare_database
+from app.cli.serving.database_preparation import prepare_database
 from app.cli.serving.service import (
     CannotListen,
     format_socket_origin,
@@ -29,9 +29,9 @@ from app.cli.serving.service import (
 )
 from app.cli.simulate import format_rehearsal_summary, run_rehearsal
 from app.client.campaign_client import CampaignClient
-from app.client.remote import RemoteServer
+from app.client.remote_server import RemoteServer
 from app.config import Settings
-from app.conformance.conformance import list_failed_checks, run_checks
+from app.conformance.conformance_run import list_failed_checks, run_conformance_checks
 from app.demo import (
     DEMO_SEED,
     DESIGN,
@@ -43,7 +43,7 @@ from app.demo import (
     ensure_demo_campaign,
     make_demo_rater_model,
 )
-from app.demo.pictures import GUEST_OF_PICTURES, create_picture_campaign, make_picture_rater_model
+from app.demo.pictures import GUEST_OF_PICTURES, ensure_picture_campaign, make_picture_rater_model
 from app.domain.recipe import NAMED
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import find_or_compute_report
@@ -72,7 +72,7 @@ def run_demo(
     settings, console = Settings.load(), Console()
     with (
         stop_on_sigterm(),
-        context.provide_owner_url_and_server() as (url, own),
+        command_database.provide_owner_url_and_server() as (url, own),
         ExitStack() as stack,
     ):  # users of the database stop before the database does
         role = prepare_database(url, upgrade=True)
@@ -120,7 +120,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
                 managed.enrol_rater(rater, {})
         managed.compile_and_freeze_plan(DESIGN)
     if managed.fetch_campaign()["state"] == "planned":
-        managed.change_state("open")
+        managed.change_campaign_state("open")
     if managed.fetch_campaign()["state"] == "open":
         tally = run_rehearsal(managed, make_demo_rater_model(managed.campaign, DEMO_SEED), SimulatedRaterSettings())
         if tally.judgments:
@@ -131,7 +131,7 @@ def _collect(console: Console, database: Database, managed: CampaignClient) -> N
 
 def _collect_pictures(remote: RemoteServer) -> CampaignClient:
     """Create the campaign with pictures and its manager's own protocol, and have all but the guest judge it."""
-    pictures = create_picture_campaign(remote)
+    pictures = ensure_picture_campaign(remote)
     about = pictures.fetch_campaign()
     if (about["state"], about["protocol"]) == ("open", "custom"):
         run_rehearsal(pictures, make_picture_rater_model(pictures), SimulatedRaterSettings())
@@ -144,7 +144,7 @@ def _say_conformance(console: Console, database: Database, origin: str) -> None:
         ends = datetime.now(UTC) + HELPER_LASTS
         issued = tokens.issue_token(session, role="manager", name="conformance", expires_at=ends)
     try:
-        checks = run_checks(RemoteServer(origin, issued.secret), only_protocol=PROTOCOL)
+        checks = run_conformance_checks(RemoteServer(origin, issued.secret), only_protocol=PROTOCOL)
     finally:
         with database.transaction() as session:
             tokens.revoke_token(session, issued.token.prefix, by=None)

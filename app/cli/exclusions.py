@@ -11,15 +11,15 @@ import typer
 from rich.console import Console
 
 from app.api.models.exclusions import ExclusionEffectOut, ExclusionOut
-from app.cli.kit import context, long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.output_formats import Json, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.inputs import named_recipes
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.table import Table
 from app.services.campaigns import exclusions as service
 
@@ -39,12 +39,12 @@ def register_commands(app: typer.Typer) -> None:
 
 def list_exclusions(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List exclusions in the order in which they were added, including lifted ones."""
-    remote = _remote.find_configured_remote(server)
-    rows = list(remote.iterate_list(_path(campaign))) if remote is not None else _load_exclusions(campaign)
+    remote = _remote.find_configured_remote_server(server)
+    rows = list(remote.iterate_paginated_list(_path(campaign))) if remote is not None else _load_exclusions(campaign)
     if as_json:
         write_to_stdout([json.dumps({"items": rows, "next": None}, ensure_ascii=False).encode()])
         return
-    Console().print(format_plain_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
+    Console().print(make_rich_table(_table(rows), f"{campaign}: {len(rows)} exclusions"))
 
 
 def add_exclusion(
@@ -60,7 +60,7 @@ def add_exclusion(
 ) -> None:
     """Exclude a rater, task, document or system from the next data version on. Nothing is deleted."""
     wanted = _parse_rule(what)
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         body = _over_http(remote, campaign, {wanted.what: wanted.key, "reason": reason}, recipe if dry_run else None)
     else:
         body = _effect(campaign, wanted, recipe) if dry_run else _exclude(campaign, wanted, reason)
@@ -75,11 +75,13 @@ def lift_exclusion(
     server: _remote.Server = None,
 ) -> None:
     """Lift an exclusion with the next data version. Both reasons stay on record."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         body = remote.send_change("DELETE", f"{_path(campaign)}/{exclusion}", {"reason": reason})
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
-            view = service.lift_exclusion(session, campaign, exclusion, reason=reason, actor=context.get_actor_name())
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+            view = service.lift_exclusion(
+                session, campaign, exclusion, reason=reason, actor=command_database.get_actor_name()
+            )
             body = ExclusionOut.from_view(view).model_dump_json().encode()
     _show(campaign, body, as_json=as_json)
 
@@ -90,7 +92,7 @@ def _path(campaign: str) -> str:
 
 def _load_exclusions(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
         after = 0
         while page := service.list_exclusions(session, campaign, after=after, limit=PAGE):
             rows += [ExclusionOut.from_view(view).model_dump(mode="json") for view in page]
@@ -99,8 +101,10 @@ def _load_exclusions(campaign: str) -> list[dict[str, object]]:
 
 
 def _exclude(campaign: str, wanted: ExclusionTarget, reason: str) -> bytes:
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        view = service.create_exclusion(session, campaign, wanted, reason=reason, actor=context.get_actor_name())
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        view = service.create_exclusion(
+            session, campaign, wanted, reason=reason, actor=command_database.get_actor_name()
+        )
         return ExclusionOut.from_view(view).model_dump_json().encode()
 
 
@@ -110,13 +114,15 @@ def _over_http(remote: _remote.RemoteServer, campaign: str, body: Mapping[str, s
         return remote.send_change("POST", _path(campaign), {}, body)
     query = {"dry_run": "true", "recipe": preview}
     with show_progress_bar("ranking without it") as on_progress:
-        return long_reports.wait_for_report(remote, "POST", _path(campaign), query, body=body, on_progress=on_progress)
+        return long_reports.fetch_report_when_ready(
+            remote, "POST", _path(campaign), query, body=body, on_progress=on_progress
+        )
 
 
 def _effect(campaign: str, wanted: ExclusionTarget, recipe: str) -> bytes:
-    with context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
-            chosen = named_recipes.find_recipe(session, campaign, recipe, place=("--recipe",))
+            chosen = named_recipes.resolve_recipe(session, campaign, recipe, place=("--recipe",))
         effect = service.preview_exclusion(database, campaign, wanted, recipe=chosen)
     return ExclusionEffectOut.from_effect(effect).model_dump_json().encode()
 
@@ -135,7 +141,7 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
         return
     effect = json.loads(body)
     if "exclusion" in effect:
-        Console().print(format_plain_table(_table([effect]), campaign))
+        Console().print(make_rich_table(_table([effect]), campaign))
         return
     changes = [f"{' and '.join(pair['pair'])}: {pair['change']}" for pair in effect["pairs"]]
     notes = [
@@ -144,7 +150,7 @@ def _show(campaign: str, body: bytes, *, as_json: bool) -> None:
         *(f"Warning: {text}" for text in effect["warnings"]),
     ]
     title = f"{campaign} by {effect['recipe']}, data version {effect['data_version']}: before and after"
-    Console().print(format_plain_table(_moved_systems_table(effect["systems"]), title, notes))
+    Console().print(make_rich_table(_moved_systems_table(effect["systems"]), title, notes))
 
 
 def _table(exclusions: list[dict[str, Any]]) -> Table:
@@ -176,4 +182,4 @@ def _format_standing(line: dict[str, Any] | None) -> tuple[str, str, str]:
     if line is None:
         return "–", "–", "–"
     cluster = "–" if line["cluster"] is None else str(line["cluster"])
-    return captions.format_rank(line["rank"]), cluster, f"{line['score']:.4g}"
+    return text_formatting.format_rank(line["rank"]), cluster, f"{line['score']:.4g}"

@@ -10,9 +10,9 @@ from urllib.parse import quote
 
 import typer
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.files import write_file_atomically, write_files_to_new_folder
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.services.data import exports
 
 
@@ -40,15 +40,15 @@ def export_campaign(
     Formats that consist of several files (mtme, appraise, pearmut) fill a new folder, or a tar archive if the output is
     named *.tar or is standard output.
     """
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         path = f"/v1/campaigns/{quote(campaign, safe='')}/exports/{quote(format, safe='')}"
         write_file_atomically(remote.stream_body(path), output)
         if format != exports.BUNDLE:  # the bundle contains `jsonl`, and so everything
             _print_losses(format, exports.ExportLosses.model_validate_json(remote.fetch_body(f"{path}/losses")).losses)
         return
-    with context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         lost = Counter[str]()
-        if output is not None and exports.find_export_file_type(format).files and output.suffix != ".tar":
+        if output is not None and exports.get_export_file_type(format).files and output.suffix != ".tar":
             write_files_to_new_folder(exports.export_campaign_files(database, campaign, format, lost=lost), output)
         else:
             write_file_atomically(exports.export_campaign(database, campaign, format, lost=lost), output)

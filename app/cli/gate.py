@@ -19,10 +19,10 @@ from rich.text import Text
 
 from app.api.models.times import parse_data_version_or_time
 from app.cli import FAILED
-from app.cli.kit import context, long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.domain.errors import AppError
 from app.reports.gate.report import REPORT as GATE
 from app.reports.gate.view import GateView, gate_exit_code
@@ -106,7 +106,7 @@ def print_gate_result(
     server: _remote.Server = None,
 ) -> None:
     """Check whether the candidate may replace the baseline."""
-    shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    output_format = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     options: dict[str, str | float | None] = {
         "candidate": candidate,
         "baseline": baseline,
@@ -123,14 +123,20 @@ def print_gate_result(
     }
     given = {name: str(value) for name, value in options.items() if value is not None}
     with ExitTwoOnUnexpectedError():
-        remote = _remote.find_configured_remote(server)
+        remote = _remote.find_configured_remote_server(server)
         body = (
             _gate_from_database(campaign, given, as_of)
             if remote is None
             else _gate_from_server(remote, campaign, given, as_of, wait)
         )
         view = _view(body, remote)
-        _put(body if shape == "json" else render_report(GATE, body, shape) if shape else _table(view))
+        _put(
+            body
+            if output_format == "json"
+            else render_report(GATE, body, output_format)
+            if output_format
+            else _table(view)
+        )
     raise typer.Exit(gate_exit_code(view))
 
 
@@ -138,7 +144,7 @@ def _gate_from_database(campaign: str, given: dict[str, str], as_of: str | None)
     asking = ReportRequest(
         GATE, (campaign,), request.parse_report_options(GATE, given, place="options"), parse_data_version_or_time(as_of)
     )
-    with context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         return store.find_or_compute_report(database, asking).body
 
 
@@ -154,7 +160,9 @@ def _gate_from_server(
     until = time.monotonic() + wait
     while True:
         try:
-            return long_reports.wait_for_report(remote, "GET", path, query, on_progress=lambda _done, _total: None)
+            return long_reports.fetch_report_when_ready(
+                remote, "GET", path, query, on_progress=lambda _done, _total: None
+            )
         except (KeyError, TypeError, json.JSONDecodeError, UnicodeDecodeError) as error:  # the answer describes no job
             raise _not_a_gate(remote) from error
         except (_remote.ServerRefusal, _remote.ServerUnreachable) as error:
@@ -185,7 +193,7 @@ def _table(view: GateView) -> str:
     shown = io.TextIOWrapper(drawn, encoding=encoding, errors="replace", newline="\n")
     console = Console(file=shown, force_terminal=Console().is_terminal)
     for part in GATE.tables(view):
-        console.print(format_plain_table(part.table, f"{view.candidate} against {view.baseline}"))
+        console.print(make_rich_table(part.table, f"{view.candidate} against {view.baseline}"))
     for note in (GATE.caption(view), *(f"Warning: {text}" for text in view.warnings)):
         console.print(Text(note, style="dim"))
     shown.flush()

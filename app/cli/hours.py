@@ -10,15 +10,15 @@ import typer
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Csv, Json, choose_output_format, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import hours
 from app.services.people.hours import CampaignHours
-from app.stats.timing.timing import format_duration
+from app.stats.timing.work_time import format_duration
 
 HOURS = TypeAdapter(CampaignHours)
 RIGHT: Final[tuple[Literal["right"], ...]] = ("right",)
@@ -38,25 +38,25 @@ def print_payable_hours(
     server: _remote.Server = None,
 ) -> None:
     """Show payable hours by rater and day, and by team."""
-    shape = choose_output_format(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
-    remote = _remote.find_configured_remote(server)
+    output_format = choose_output_format(json=as_json, csv=csv, latex=False, markdown=False, svg=False)
+    remote = _remote.find_configured_remote_server(server)
     if remote is None:
-        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             answer = hours.make_hours_report(session, campaign, by=THE_OPERATOR, team=team, utc_offset=utc_offset)
     else:
         query: dict[str, str | int] = {"utc_offset": utc_offset, **({"team": team} if team else {})}
         path = f"/v1/campaigns/{quote(campaign, safe='')}/hours"
         answer = HOURS.validate_json(remote.fetch_body(path, query, accept="application/json"))
-    if shape:
+    if output_format:
         write_to_stdout(
             [
                 hours.encode_hours_csv(answer)
-                if shape == "csv"
+                if output_format == "csv"
                 else json.dumps(HOURS.dump_python(answer, mode="json")).encode()
             ]
         )
         return
-    Console().print(format_plain_table(_table(answer), f"Payable hours of {answer.campaign}", _notes(answer)))
+    Console().print(make_rich_table(_table(answer), f"Payable hours of {answer.campaign}", _notes(answer)))
 
 
 def _table(hours_paid: CampaignHours) -> Table:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 
 from app import formats
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.domain.errors import Invalid, Place
 from app.formats.base import InputFile
 from app.services.data import imports
@@ -43,7 +43,7 @@ def import_files(
     """Create or fill a campaign from files, completely or not at all."""
     inputs = _inputs(files, by_path=formats.get_format(format).paths)
     console = Console(stderr=True)
-    with context.upgrade_and_open_database() as database, _progress(console) as progress:
+    with command_database.upgrade_and_open_database() as database, _progress(console) as progress:
         bar = progress.add_task(f"reading {', '.join(i.name for i in inputs)}", total=None)
         report = imports.import_local_files(
             database,
@@ -53,7 +53,7 @@ def import_files(
             options=_options(option or []),
             dry_run=dry_run,
             skip_bad_lines=skip_bad_lines,
-            actor=context.get_actor_name(),
+            actor=command_database.get_actor_name(),
             progress=lambda n: progress.update(bar, completed=n),
         )
         progress.update(bar, total=progress.tasks[bar].completed, description="stored" if not dry_run else "checked")

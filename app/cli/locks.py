@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 
 from app.api.analysis_locks import make_analysis_lock_history_out
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.reports.kit.table import Table
 from app.services.campaigns import analysis_locks as service
 
@@ -29,10 +29,10 @@ def print_analysis_lock(
     server: _remote.Server = None,
 ) -> None:
     """Show the lock of a campaign, and every amendment with its reason."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         body = remote.fetch_body(f"/v1/campaigns/{quote(campaign, safe='')}/lock", accept="application/json")
     else:
-        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             body = (
                 make_analysis_lock_history_out(service.get_analysis_lock(session, campaign)).model_dump_json().encode()
             )
@@ -43,7 +43,7 @@ def print_analysis_lock(
     said = "registered before the first judgment" if answer["preregistered"] else "locked after the first judgment"
     whole = "every hash matches its entry" if answer["intact"] else "A HASH DOES NOT MATCH ITS ENTRY"
     notes = [f"Hash: {answer['hash']}; {whole}.", *_rules(answer["entries"][-1])]
-    Console().print(format_plain_table(_table(answer["entries"]), f"{campaign}: {said}", notes))
+    Console().print(make_rich_table(_table(answer["entries"]), f"{campaign}: {said}", notes))
 
 
 def _table(entries: list[dict[str, Any]]) -> Table:

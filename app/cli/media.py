@@ -10,10 +10,10 @@ from urllib.parse import quote
 import typer
 
 from app.api.models.media import MediaOut
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.client import remote as _remote
-from app.config import Settings, make_media_policy
+from app.client import remote_server as _remote
+from app.config import Settings, make_media_settings
 from app.domain.errors import Invalid, Place
 from app.domain.keys import convert_name_to_key
 from app.domain.media_elements import make_media_name_from_path, split_pdf_page_from_path
@@ -51,13 +51,15 @@ def add_media(
     Large files are sent to a server in parts. If the upload breaks off, run the command again: it continues.
     """
     files = list(_files(paths))
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         added = [_send(remote, campaign, name, file) for name, file in files]
     else:
-        policy = make_media_policy(Settings.load())
-        with context.upgrade_and_open_database() as database:
+        media_settings = make_media_settings(Settings.load())
+        with command_database.upgrade_and_open_database() as database:
             views = [
-                library.store_media(database, policy, campaign, name, file, actor=context.get_actor_name())
+                library.store_media(
+                    database, media_settings, campaign, name, file, actor=command_database.get_actor_name()
+                )
                 for name, file in files
             ]
         added = [MediaOut.model_validate(view).model_dump() for view in views]
@@ -103,10 +105,10 @@ def _send(remote: _remote.RemoteServer, campaign: str, name: str, file: Path) ->
 
 def list_media(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List the media files of a campaign."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
-        items: list[dict[str, Any]] = list(remote.iterate_list(_path(campaign)))
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
+        items: list[dict[str, Any]] = list(remote.iterate_paginated_list(_path(campaign)))
     else:
-        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             views = library.list_media(session, campaign, after=None, limit=None)
         items = [MediaOut.model_validate(view).model_dump() for view in views]
     _show(items, as_json=as_json)
@@ -123,22 +125,24 @@ def set_media_captions(
     changes: dict[str, str | None] = {} if captions is None else {"captions": captions}
     if transcript is not None:
         changes["transcript"] = _text(transcript)
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         media = json.loads(remote.send_change("PATCH", f"{_path(campaign)}/{quote(name, safe='')}", {}, changes))
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
-            view = library.change_media_metadata(session, campaign, name, changes, actor=context.get_actor_name())
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+            view = library.change_media_metadata(
+                session, campaign, name, changes, actor=command_database.get_actor_name()
+            )
         media = MediaOut.model_validate(view).model_dump()
     _show([media], as_json=False)
 
 
 def delete_media(campaign: Campaign, name: Name, server: _remote.Server = None) -> None:
     """Delete a file that no text refers to."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         remote.send_request("DELETE", f"{_path(campaign)}/{quote(name, safe='')}")
         return
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        library.delete_media(session, campaign, name, actor=context.get_actor_name())
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        library.delete_media(session, campaign, name, actor=command_database.get_actor_name())
 
 
 def _text(path: Path) -> str:

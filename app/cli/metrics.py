@@ -11,9 +11,9 @@ from urllib.parse import quote
 import typer
 
 from app.api.metrics import MetricOut
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid
 from app.services.data import metrics as service
 from app.services.data import metrics_files
@@ -44,11 +44,13 @@ def import_metric_scores(
         raise Invalid("name the metric: --name NAME" if not said else f"several metrics: {', '.join(sorted(said))}")
     metric = name or said.pop()
     given = metrics_files.read_metric_files(texts, higher_is_better=not lower_is_better)
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         body = remote.send_change("PUT", f"{_path(campaign)}/{quote(metric, safe='')}", {}, asdict(given))
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
-            outcome = service.put_metric_scores(session, campaign, metric, given, actor=context.get_actor_name())
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+            outcome = service.put_metric_scores(
+                session, campaign, metric, given, actor=command_database.get_actor_name()
+            )
         body = MetricOut.model_validate(outcome).model_dump_json().encode()
     if as_json:
         write_to_stdout([body])
@@ -64,10 +66,10 @@ def import_metric_scores(
 
 def list_metrics(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List the metrics of a campaign."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         items = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))["items"]
     else:
-        with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
             items = [MetricOut.model_validate(one).model_dump() for one in service.list_metrics(session, campaign)]
     if as_json:
         write_to_stdout([json.dumps(items, ensure_ascii=False).encode()])

@@ -13,14 +13,14 @@ from app.cli.kit.crowd_platforms import (
     Tasks,
     Yes,
     create_invitation_and_study,
-    end_invitation,
     fetch_completion_code_templates,
     is_campaign_open,
     list_unclaimed_invitation_ids,
     require_server_option,
+    revoke_invitation,
     settle_study_submissions,
 )
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.client.mturk import HitDetails, MTurkClient
 from app.config import Settings
 from app.domain.errors import Invalid, Place, Unavailable
@@ -124,7 +124,7 @@ def _offer_to_end_leftovers(mturk: MTurkClient, remote: _remote.RemoteServer, ca
     for invitation in sorted(set(unused) - mturk.list_invitations_with_hits()) if unused else ():
         typer.echo(f"No HIT of yours leads to the invitation {invitation}; an earlier run may have been interrupted.")
         if ask and typer.confirm("End this invitation?"):
-            end_invitation(remote, campaign, invitation)
+            revoke_invitation(remote, campaign, invitation)
 
 
 def _mturk() -> MTurkClient:

@@ -10,19 +10,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
+from app.cli.kit.terminal import make_rich_table
 from app.domain.errors import Invalid, Place
 from app.domain.keys import is_valid_organization_key
 from app.reports.kit.table import Table
 from app.services.access import tokens
-from app.storage import distribution, organization_list, organization_schemas
+from app.storage import citus_distribution, organization_list, organization_schemas
+from app.storage.citus_distribution import CitusMissing
+from app.storage.current_organization import use_organization
 from app.storage.db import Database
-from app.storage.distribution import CitusMissing
 from app.storage.embedded.roles import find_or_create_serving_role
 from app.storage.migrate import LockedMigrationConnection
-from app.storage.organizations import use_organization
 
 LONGEST_NAME = 200
 Organization = Annotated[str, typer.Argument(help="Key of the organization.")]
@@ -49,7 +49,7 @@ def add_organization(
     name = name or organization
     if len(name) > LONGEST_NAME or not name.isprintable():
         raise Invalid(places=(Place(("--name",), f"must be at most {LONGEST_NAME} printable characters"),))
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         find_or_create_serving_role(url)
         organization_schemas.add_organization(url, organization, name, prepare=partial(_issue_owner_token, url))
     typer.echo(f"{organization} is ready")
@@ -64,7 +64,7 @@ def _issue_owner_token(url: str, number: int) -> None:
 
 def list_organizations(as_json: Json = False) -> None:
     """List organizations by number, without the default one, which has no number."""
-    with context.provide_owner_database_url() as url, LockedMigrationConnection(url) as connection:
+    with command_database.provide_owner_database_url() as url, LockedMigrationConnection(url) as connection:
         records = organization_list.list_nondefault_organizations(connection, only_open=False)
     if as_json:
         items = [{"key": r.key, "name": r.name, "state": r.state, "made": r.created_at.isoformat()} for r in records]
@@ -72,15 +72,15 @@ def list_organizations(as_json: Json = False) -> None:
         return
     rows = tuple((str(r.number), r.key, r.name, r.state, f"{r.created_at:%Y-%m-%d %H:%M}") for r in records)
     shown = Table(("Number", "Key", "Name", "State", "Made"), ("right", "left", "left", "left", "left"), rows)
-    Console().print(format_plain_table(shown, f"{len(records)} organizations"))
+    Console().print(make_rich_table(shown, f"{len(records)} organizations"))
 
 
 def move_organization_to_node(organization: Organization) -> None:
     """Move an organization that is older than Citus to one of its nodes. Nobody can write to it meanwhile."""
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         with LockedMigrationConnection(url) as connection:
             number = organization_list.load_organization(connection, organization).number
-            if not distribution.has_citus(connection):
+            if not citus_distribution.has_citus(connection):
                 raise CitusMissing
         done = organization_schemas.place_organization_on_citus_node(url, number)
     typer.echo(f"{organization} is on a node" if done else f"{organization} was on a node already")
@@ -96,6 +96,6 @@ def remove_organization(
     if not confirmed:
         why = "write --with-all-data: its campaigns, judgments and people are deleted, and only a backup has them then"
         raise Invalid("this deletes everything", places=(Place(("--with-all-data",), why),))
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         organization_schemas.remove_organization(url, organization)
     typer.echo(f"{organization} is removed")

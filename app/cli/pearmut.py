@@ -12,14 +12,18 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 from app.services.access.tokens import THE_OPERATOR
 from app.services.pearmut.campaign_file import parse_campaign_file
 from app.services.pearmut.loading import AddedCampaign, add_pearmut_campaign
-from app.services.pearmut.moving import CampaignMoveResult, import_running_campaign, read_running_campaigns
+from app.services.pearmut.running_campaign_import import (
+    RunningCampaignImportResult,
+    import_running_campaign,
+    read_running_campaigns,
+)
 
 OLD_IDS = typer.Option(
     "--old-ids",
@@ -32,7 +36,7 @@ def register_commands(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(help="Load campaigns of Pearmut, or move a running Pearmut.", no_args_is_help=True)
     group.command("add")(add_campaigns_from_files)
-    group.command("move")(take_over_running_pearmut)
+    group.command("move")(import_pearmut_installation)
     app.add_typer(group, name="pearmut")
 
 
@@ -43,8 +47,8 @@ def add_campaigns_from_files(
 ) -> None:
     """Load campaigns and open them, all or none; print the link of the dashboard and of each user, once."""
     given = [(path.name, campaign) for path in files for campaign in _campaigns(path)]
-    actor = context.get_actor_name()
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    actor = command_database.get_actor_name()
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         added = [
             add_pearmut_campaign(session, _read(name, value), by=THE_OPERATOR, actor=actor, old_ids=old_ids)
             for name, value in given
@@ -52,7 +56,7 @@ def add_campaigns_from_files(
     _show([(one, None) for one in added], as_json=as_json)
 
 
-def take_over_running_pearmut(
+def import_pearmut_installation(
     folder: Annotated[Path, typer.Argument(help="The folder that Pearmut ran in; stop Pearmut first.")],
     campaign: Annotated[str | None, typer.Option(help="Only this campaign.")] = None,
     old_ids: Annotated[bool, OLD_IDS] = False,
@@ -60,8 +64,8 @@ def take_over_running_pearmut(
 ) -> None:
     """Take over a running Pearmut: users, codes and all answers. Print how much each user has done there and here."""
     running = read_running_campaigns(folder, campaign)
-    actor = context.get_actor_name()
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    actor = command_database.get_actor_name()
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         moved = [
             import_running_campaign(session, one, by=THE_OPERATOR, actor=actor, old_ids=old_ids) for one in running
         ]
@@ -86,7 +90,7 @@ def _read(name: str, value: object) -> Any:
         raise Invalid(error.detail, places=places) from None
 
 
-def _show(shown: Sequence[tuple[AddedCampaign, CampaignMoveResult | None]], *, as_json: bool) -> None:
+def _show(shown: Sequence[tuple[AddedCampaign, RunningCampaignImportResult | None]], *, as_json: bool) -> None:
     origin = _origin()
     if as_json:
         typer.echo(
@@ -107,7 +111,7 @@ def _show(shown: Sequence[tuple[AddedCampaign, CampaignMoveResult | None]], *, a
             typer.echo(f"  {link.user} {_page(added, link.credential, origin)}")
 
 
-def _make_summary(added: AddedCampaign, moved: CampaignMoveResult | None, origin: str) -> dict[str, object]:
+def _make_summary(added: AddedCampaign, moved: RunningCampaignImportResult | None, origin: str) -> dict[str, object]:
     plain: dict[str, object] = {
         "campaign": added.key,
         "campaign_id": added.name,
@@ -135,7 +139,7 @@ def _list_dropped_records(added: AddedCampaign) -> dict[str, int]:
     }
 
 
-def _progress_table(moved: CampaignMoveResult) -> Table:
+def _progress_table(moved: RunningCampaignImportResult) -> Table:
     table = Table("user", "done before", "done now", "of", "goes on at")
     for user in moved.users:
         end = "the end" if user.goes_on_at is None else str(user.goes_on_at)

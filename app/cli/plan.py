@@ -14,9 +14,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.kit import context, long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.progress_bar import show_progress_bar
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.services.plans import plans, replanning, staleness
 from app.web import strict_json
@@ -74,11 +74,11 @@ def _compile_plan(
     campaign: str, design: Path | None, *, dry_run: bool, replan: _Replan | None, pilot: str | None, server: str | None
 ) -> dict[str, Any]:
     given = None if design is None else _read(design)
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     if remote is not None:
         return _compile_on_server(remote, campaign, given, dry_run=dry_run, replan=replan, pilot=pilot)
-    actor = context.get_actor_name()
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    actor = command_database.get_actor_name()
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         if replan is not None:
             view = replanning.replan_campaign(
                 session, campaign, bought=None, **asdict(replan), dry_run=dry_run, actor=actor
@@ -100,7 +100,7 @@ def _compile_on_server(
     else:
         with show_progress_bar("compiling the plan") as on_progress:
             sent, where = (given, path) if replan is None else (replan.asked(), f"{path}/replan")
-            body = long_reports.post_again_after_job(remote, where, query, sent, on_progress=on_progress)
+            body = long_reports.post_until_created(remote, where, query, sent, on_progress=on_progress)
     answer: dict[str, Any] = json.loads(body)
     return answer
 

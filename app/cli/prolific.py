@@ -17,9 +17,9 @@ from app.cli.kit.crowd_platforms import (
     require_server_option,
     settle_study_submissions,
 )
-from app.client import remote as _remote
+from app.client import remote_server as _remote
+from app.client.crowd_platform import CODE
 from app.client.prolific import COMPLETION_URL, ProlificClient, StudyDetails
-from app.client.settlement import CODE
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import write_to_stdout
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
@@ -34,11 +34,11 @@ def print_or_replace_protocol(
         return
     if campaign is None:
         raise Invalid("the options are not valid", places=(Place(("CAMPAIGN",), "is missing; or give --like"),))
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         if file is not None:
             written = _read(file)
             protocols.put_campaign_protocol(
-                session, campaign, written, seen=lambda _: True, actor=context.get_actor_name()
+                session, campaign, written, has_seen_version=lambda _: True, actor=command_database.get_actor_name()
             )
         shown = protocols.get_campaign_protocol(session, campaign).campaign
     _print(ProtocolNameAndOptions(shown.protocol, shown.options))

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import write_to_stdout
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
 from app.domain.questionnaires import Questionnaires, make_language_biography_questions
+from app.domain.validation_errors import list_first_validation_errors
 from app.services.people import questionnaires as service
 
 MOST = 10_000
@@ -41,7 +41,7 @@ def print_or_replace_questionnaires(
     if campaign is None:
         where = Place(("CAMPAIGN",), "is missing; or give --language-biography")
         raise Invalid("the options are not valid", places=(where,))
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         if answers:
             rows = service.list_questionnaire_answers(session, campaign, after=None, limit=MOST)
             lines = ({"rater": row.rater, "before": row.before, "after": row.after} for row in rows)
@@ -49,7 +49,7 @@ def print_or_replace_questionnaires(
             return
         if file is not None:
             service.put_questionnaires(
-                session, campaign, _read(file), seen=lambda _: True, actor=context.get_actor_name()
+                session, campaign, _read(file), has_seen_version=lambda _: True, actor=command_database.get_actor_name()
             )
         asked = service.get_campaign_and_questionnaires(session, campaign)[1]
     _print(asked)

@@ -13,16 +13,15 @@ import typer
 from rich.console import Console
 
 from app.api.models.times import parse_data_version_or_time
-from app.cli.kit import context as _context
-from app.cli.kit import long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.files import write_file_atomically
 from app.cli.kit.output_formats import When, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.kit.terminal import format_ranking_table
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import CHECKED_AGAINST, CHOICES, NAMED, apply_query_options_to_recipe
-from app.reports.inputs.named_recipes import find_recipe
+from app.reports.inputs.named_recipes import resolve_recipe
 from app.reports.kit.render import parquet
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.renderings import TABLES, render_ranking, render_segment_scores
@@ -84,7 +83,7 @@ def print_ranking(
         )
     _check_table(table, kinds)
     asked = RankArguments(campaign, recipe, as_of, _choices(context.args), kinds[0] if kinds else "", table)
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     pieces = _rank_in_database(asked) if remote is None else _rank_on_server(remote, asked)
     if not kinds:
         Console().print(format_ranking_table(json.loads(b"".join(pieces))))
@@ -110,9 +109,9 @@ def _rank_in_database(asked: RankArguments) -> Iterator[bytes]:
     when = parse_data_version_or_time(asked.as_of)
     if asked.kind == parquet.SUFFIX:
         parquet.check_parquet_installed()
-    with _context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         with database.transaction(snapshot=True) as session:
-            base = find_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
+            base = resolve_recipe(session, asked.campaign, asked.recipe, place=("--recipe",))
             chosen = apply_query_options_to_recipe(base, asked.choices)
         if asked.table == SEGMENTS:
             yield from render_segment_scores(
@@ -131,7 +130,9 @@ def _rank_on_server(remote: _remote.RemoteServer, asked: RankArguments) -> Itera
     segments = asked.table == SEGMENTS
     address, accept = (f"{path}/segments", "text/csv") if segments else (path, "application/json")
     with show_progress_bar("ranking") as on_progress:
-        body = long_reports.wait_for_report(remote, "GET", address, query, accept=accept, on_progress=on_progress)
+        body = long_reports.fetch_report_when_ready(
+            remote, "GET", address, query, accept=accept, on_progress=on_progress
+        )
     if segments or asked.kind in ("", "json"):
         return iter((body,))
     query["as_of"] = json.loads(body)["data_version"]  # the ranking is stored by now
@@ -152,7 +153,7 @@ def _check_table(table: str, kinds: list[str]) -> None:
 
 def print_built_in_recipes(server: _remote.Server = None) -> None:
     """List the named recipes, and what each was checked against."""
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     sources = {name: CHECKED_AGAINST[name] for name in NAMED}
     if remote is not None:
         items = json.loads(remote.fetch_body("/v1/recipes", accept="application/json"))["items"]

@@ -12,12 +12,12 @@ import typer
 from rich.console import Console, RenderableType
 
 from app.api.models.ranking_comparison import RankingsSideBySideOut
-from app.cli.kit import context, long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
-from app.reports.kit import captions
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
+from app.reports.kit import text_formatting
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking.renderings import MEDIA_TYPES
 from app.reports.ranking_comparison import series as all_series
@@ -36,7 +36,7 @@ def register_commands(app: typer.Typer) -> None:
 
 
 def print_recipe_comparison(
-    campaign: str, recipes: Sequence[str], as_of: int | None, shape: str, remote: _remote.RemoteServer | None
+    campaign: str, recipes: Sequence[str], as_of: int | None, output_format: str, remote: _remote.RemoteServer | None
 ) -> None:
     """Write or print rankings by several recipes side by side, published ones and the campaign's own."""
     names = list(dict.fromkeys(recipes))
@@ -46,7 +46,7 @@ def print_recipe_comparison(
         remote,
         path,
         query,
-        shape,
+        output_format,
         lambda database: find_or_compute_recipe_rankings(database, campaign, names, as_of=as_of),
     )
 
@@ -67,14 +67,14 @@ def print_series_rankings(
     wanted = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     path = f"/v1/series/{quote(series, safe='')}/ranking"
     ask: Ask = partial(all_series.find_or_compute_series_rankings, name=series, recipe=recipe)
-    _answer(_remote.find_configured_remote(server), path, {"recipe": recipe}, wanted, ask)
+    _answer(_remote.find_configured_remote_server(server), path, {"recipe": recipe}, wanted, ask)
 
 
 def _answer(
     remote: _remote.RemoteServer | None, path: str, query: Mapping[str, str | int], kind: str, ask: Ask
 ) -> None:
     if remote is None:
-        with context.upgrade_and_open_database() as database:
+        with command_database.upgrade_and_open_database() as database:
             rankings = ask(database)
         told = kind in ("", "json")
         body = (
@@ -98,7 +98,7 @@ def _compare_on_server(remote: _remote.RemoteServer, path: str, query: Mapping[s
     told = kind in ("", "json")
     where, accept = (path, "application/json") if told else (f"{path}.{kind}", MEDIA_TYPES[kind].partition(";")[0])
     with show_progress_bar("ranking") as on_progress:
-        return long_reports.wait_for_report(remote, "GET", where, query, accept=accept, on_progress=on_progress)
+        return long_reports.fetch_report_when_ready(remote, "GET", where, query, accept=accept, on_progress=on_progress)
 
 
 def _make_comparison_table(rankings: dict[str, Any]) -> RenderableType:
@@ -121,16 +121,16 @@ def _make_comparison_table(rankings: dict[str, Any]) -> RenderableType:
         *origins,
         *rankings["warnings"],
     ]
-    return format_plain_table(table, "Rank, and cluster in brackets", notes)
+    return make_rich_table(table, "Rank, and cluster in brackets", notes)
 
 
 def _system_label(row: dict[str, Any]) -> str:
-    name = captions.make_printable(row["name"] or row["system"])
+    name = text_formatting.make_printable(row["name"] or row["system"])
     return name if name in ("", row["system"]) else f"{name} [{row['system']}]"
 
 
 def _place(place: dict[str, Any] | None) -> str:
     if place is None:
         return "–"
-    rank = captions.format_rank(place["rank"])
+    rank = text_formatting.format_rank(place["rank"])
     return rank if place["cluster"] is None else f"{rank} ({place['cluster']})"

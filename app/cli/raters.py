@@ -12,15 +12,15 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from app.api.models.raters import RaterIn, RaterOut
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
-from app.services.people import erasure, idle_raters, links
+from app.services.people import erasure, idle_raters, rater_links
 from app.services.people import raters as service
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
 from app.storage.db import Database
@@ -46,15 +46,15 @@ def register_commands(app: typer.Typer) -> None:
 
 def list_raters(campaign: Campaign, as_json: Json = False, server: _remote.Server = None) -> None:
     """List raters by key, including those known only from judgments."""
-    remote = _remote.find_configured_remote(server)
-    listed = list(remote.iterate_list(_path(campaign))) if remote is not None else _load_raters(campaign)
+    remote = _remote.find_configured_remote_server(server)
+    listed = list(remote.iterate_paginated_list(_path(campaign))) if remote is not None else _load_raters(campaign)
     if as_json:
         write_to_stdout([json.dumps({"items": listed, "next": None}, ensure_ascii=False).encode()])
         return
     headings = ("Rater", "State", "Team", "Capacity", "Languages", "Person")
     rows = tuple(_row(rater) for rater in listed)
     shown = Table(headings, ("left", "left", "left", "right", "left", "left"), rows)
-    Console().print(format_plain_table(shown, f"{campaign}: {len(listed)} raters"))
+    Console().print(make_rich_table(shown, f"{campaign}: {len(listed)} raters"))
 
 
 def add_rater(
@@ -70,7 +70,7 @@ def add_rater(
 ) -> None:
     """Enrol a rater. To change a rater who is enrolled, use `raters change`."""
     contact = RaterContact(name, email) if name or email else None
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         body: dict[str, object] = {"team": team, "capacity": capacity, "capacity_unit": unit}
         body |= {"person": person} if person else {}
         body |= {"contact": {"name": name, "email": email}} if contact else {}
@@ -81,8 +81,8 @@ def add_rater(
         team=team, capacity=capacity, capacity_unit=_unit(unit), person=person, contact=contact, attributes={}
     )
     given = frozenset(field for field, value in (("person", person), ("contact", contact)) if value is not None)
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        service.put_rater(session, campaign, key, wanted, given=given, seen=None, by=THE_OPERATOR)
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        service.put_rater(session, campaign, key, wanted, given_fields=given, has_seen_version=None, by=THE_OPERATOR)
         told = idle_raters.list_idle_warnings_on_enrolment(session, campaign, [key])
     _warn(told)
 
@@ -107,13 +107,13 @@ def change_rater(
         {} if capacity is None else {"capacity": capacity}
     )
     path = f"{_path(campaign)}/{quote(key, safe='')}"
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         seen = json.loads(remote.fetch_body(path, accept="application/json"))
         etag = f'"{seen["settings_version"]}"'
         body = {name: value for name, value in seen.items() if name in RaterIn.model_fields and name != "contact"}
         remote.send_change("PUT", path, {}, {**body, **given}, if_match=etag)
         return
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         old = service.get_rater(session, campaign, key, by=THE_OPERATOR)
         kept = RaterOut.model_validate(old).model_dump(mode="json", include=set(RaterIn.model_fields) - {"contact"})
         wanted = _parse_rater({**kept, **given}).to_enrolment()
@@ -122,8 +122,8 @@ def change_rater(
             campaign,
             key,
             wanted,
-            given=frozenset(),
-            seen=lambda version: version == old.settings_version,
+            given_fields=frozenset(),
+            has_seen_version=lambda version: version == old.settings_version,
             by=THE_OPERATOR,
         )
 
@@ -138,12 +138,12 @@ def _parse_rater(body: dict[str, object]) -> RaterIn:
 
 def renew_rater_link(campaign: Campaign, key: Key, days: Days = 90, server: _remote.Server = None) -> None:
     """Print a new link for a rater. It replaces the previous one and cannot be shown again."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         made = remote.send_change("POST", f"{_path(campaign)}/{quote(key, safe='')}/link", {"days": days})
         typer.echo(json.loads(made)["link"])
         return
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        secret = links.renew_rater_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        secret = rater_links.renew_rater_link(session, campaign, key, days=days, by=THE_OPERATOR).secret
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
     typer.echo(f"{origin}/#{urlencode({'token': secret})}")
@@ -160,12 +160,12 @@ def erase_rater(
     """Erase a rater's personal data in all their campaigns. The judgments stay under the pseudonym."""
     if not yes:
         typer.confirm(f"Erase the personal data of {key}? This cannot be undone", abort=True)
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         query = {"campaign": campaign} if campaign else {}
         erased = json.loads(remote.send_change("DELETE", f"/v1/raters/{quote(key, safe='')}", query))["erased"]
         names = [(one["campaign"], one["rater"]) for one in erased]
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
             accounts = erasure.erase_rater(session, key, campaign=campaign, by=THE_OPERATOR)
         names = [(one.campaign, one.rater) for one in accounts]
     for where, rater in names:
@@ -176,11 +176,11 @@ def delete_erased_rater_judgments(campaign: Campaign, key: Key, yes: Yes = False
     """Delete the judgments of an erased rater, as the schema's owner. The audit log keeps the hash of each row."""
     if not yes:
         typer.confirm(f"Delete everything that {key} judged in {campaign}? This cannot be undone", abort=True)
-    with context.upgrade_and_open_database(), context.provide_owner_database_url() as url:
+    with command_database.upgrade_and_open_database(), command_database.provide_owner_database_url() as url:
         database = Database(url, size=1)
         try:
             with database.transaction() as session:
-                rows = erasure.purge_rater_judgments(session, campaign, key, actor=context.get_actor_name())
+                rows = erasure.purge_rater_judgments(session, campaign, key, actor=command_database.get_actor_name())
         finally:
             database.close()
     typer.echo(f"{campaign}: {rows} answers of {key} deleted")
@@ -192,7 +192,7 @@ def _path(campaign: str) -> str:
 
 def _load_raters(campaign: str) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    with context.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction(snapshot=True) as session:
         after: tuple[None, str] | None = None
         while page := service.list_raters(
             session, campaign, by=THE_OPERATOR, after=after, limit=PAGE, team=None, state=None

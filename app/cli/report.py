@@ -13,11 +13,11 @@ from rich.text import Text
 
 from app.api.models.times import parse_data_version_or_time
 from app.cli import ranking_comparison
-from app.cli.kit import context, long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, When, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports import registry
@@ -55,10 +55,10 @@ def register_commands(app: typer.Typer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReportOutputOptions:
-    """How to output a report. shape: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
+    """How to output a report. output_format: `json`, `csv`, `tex`, `md`, `svg`, or empty for the terminal."""
 
     as_of: str | None
-    shape: str
+    output_format: str
     picture: str
     remote: _remote.RemoteServer | None
 
@@ -78,10 +78,10 @@ def _command(argument: Any, run: Callable[[list[str], Options, ReportOutputOptio
         svg: Svg = False,
         server: _remote.Server = None,
     ) -> None:
-        shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+        output_format = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
         run(
             *_read(words, option or []),
-            ReportOutputOptions(as_of, shape, picture, _remote.find_configured_remote(server)),
+            ReportOutputOptions(as_of, output_format, picture, _remote.find_configured_remote_server(server)),
         )
 
     command.__annotations__["words"] = Annotated[list[str], argument]
@@ -106,7 +106,7 @@ def print_campaign_report(campaign_and_kind: list[str], options: Options, how: R
         campaign, name = name, campaign
     if name == ranking_comparison.RECIPES:
         return ranking_comparison.print_recipe_comparison(
-            campaign, _recipes(options), _version(how.as_of), how.shape, how.remote
+            campaign, _recipes(options), _version(how.as_of), how.output_format, how.remote
         )
     if name not in _list_kinds():
         raise Invalid(
@@ -115,7 +115,7 @@ def print_campaign_report(campaign_and_kind: list[str], options: Options, how: R
     kind = (
         registry.WITH_OWN_ROUTES[f"campaign/{name}"]
         if name in OF_RATERS
-        else report_requests.find_report_kind_by_name(name)
+        else report_requests.get_report_kind_by_name(name)
     )
     return _answer(ReportArguments(kind, (campaign,), options, how))
 
@@ -126,7 +126,7 @@ def print_comparison_report(kind_and_campaigns: list[str], options: Options, how
         raise Invalid("the arguments are not valid", places=(Place(("CAMPAIGN…",), "two or more are needed"),))
     _answer(
         ReportArguments(
-            report_requests.find_report_kind_by_name(kind_and_campaigns[0], "campaigns"),
+            report_requests.get_report_kind_by_name(kind_and_campaigns[0], "campaigns"),
             tuple(dict.fromkeys(kind_and_campaigns[1:])),
             options,
             how,
@@ -171,13 +171,13 @@ class ReportArguments:
         campaigns = request.list_report_campaigns(self.kind, self.campaigns, question)
         return ReportRequest(self.kind, campaigns, question, parse_data_version_or_time(self.how.as_of))
 
-    def server_path(self) -> str:
+    def make_server_path(self) -> str:
         """Return the path of the report on a server."""
         if self.kind.over == "campaigns":
             return f"/v1/comparisons/{self.kind.name}"
         return f"/v1/campaigns/{quote(self.campaigns[0], safe='')}/reports/{self.kind.name}"
 
-    def server_query(self) -> dict[str, str | int | Sequence[str]]:
+    def make_server_query(self) -> dict[str, str | int | Sequence[str]]:
         """Return the query for a server."""
         several = {"campaigns": ",".join(self.campaigns)} if self.kind.over == "campaigns" else {}
         return {**self.options, **several, **({} if self.how.as_of is None else {"as_of": self.how.as_of})}
@@ -189,28 +189,30 @@ class ReportArguments:
 
 
 def _answer(wanted: ReportArguments) -> None:
-    shape, remote = wanted.how.shape, wanted.how.remote
+    output_format, remote = wanted.how.output_format, wanted.how.remote
     if remote is None:
-        with context.upgrade_and_open_database() as database, show_progress_bar("computing") as on_progress:
+        with command_database.upgrade_and_open_database() as database, show_progress_bar("computing") as on_progress:
             body = store.find_or_compute_report(database, wanted.to_report_request(), on_progress=on_progress).body
     else:
         with show_progress_bar("computing") as on_progress:
-            body = long_reports.wait_for_report(
-                remote, "GET", wanted.server_path(), wanted.server_query(), on_progress=on_progress
+            body = long_reports.fetch_report_when_ready(
+                remote, "GET", wanted.make_server_path(), wanted.make_server_query(), on_progress=on_progress
             )
-    if shape:
-        write_to_stdout([body if shape == "json" else render_report(wanted.kind, body, shape, wanted.how.picture)])
+    if output_format:
+        write_to_stdout(
+            [body if output_format == "json" else render_report(wanted.kind, body, output_format, wanted.how.picture)]
+        )
     else:
         print_report_body(Console(), wanted.kind, body)
 
 
-def print_report_body(console: Console, kind: AnyKind, body: bytes, *, most: int | None = None) -> None:
-    """Print a report: title, tables (only the first ones if `most` is given), caption and warnings."""
+def print_report_body(console: Console, kind: AnyKind, body: bytes, *, max_tables: int | None = None) -> None:
+    """Print a report: title, tables (only the first ones if `max_tables` is given), caption and warnings."""
     view = kind.result.model_validate_json(body)
     if kind.single is None:
         console.print(Text(make_report_title(kind, view), style="bold"))
-    for shown in (kind.terminal or kind.tables)(view)[:most]:
-        console.print(format_plain_table(shown.table, shown.title))
+    for shown in (kind.terminal or kind.tables)(view)[:max_tables]:
+        console.print(make_rich_table(shown.table, shown.title))
     for note in (*kind.terminal_notes, kind.caption(view), *(f"Warning: {text}" for text in kind.warnings(view))):
         console.print(Text(note, style="dim"))
 

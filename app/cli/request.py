@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from app.cli.kit.output_formats import write_to_stdout
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.domain.strict_json import parse_strict_json
 
@@ -30,7 +30,7 @@ def send_api_request(
     server: _remote.Server = None,
 ) -> None:
     """Send any request of the API to a server, for actions that have no command."""
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     if remote is None:
         raise Invalid(NOT_VALID, places=(Place(("--server",), "is missing: a request goes to a server"),))
     if method.upper() not in METHODS:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.services.data import rescore as rescoring
 
 DIFFERENT = 1
@@ -25,11 +25,11 @@ def recompute_stored_scores(
     as_json: Annotated[bool, typer.Option("--json", help="Everything, as JSON.")] = False,
 ) -> None:
     """Derive every score from its payload again; correct those that differ, add missing ones (a new data version)."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         outcome = (
             rescoring.check_stored_scores(session, campaign)
             if check
-            else rescoring.recompute_stored_scores(session, campaign, actor=context.get_actor_name())
+            else rescoring.recompute_stored_scores(session, campaign, actor=command_database.get_actor_name())
         )
     if as_json:
         typer.echo(json.dumps({**asdict(outcome), "holds": outcome.is_correct}, ensure_ascii=False, indent=2))

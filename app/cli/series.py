@@ -17,12 +17,12 @@ import typer
 from rich.console import Console
 
 from app import formats
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json
-from app.cli.kit.series_steps import RemoteSeriesBackend
-from app.cli.kit.terminal import format_plain_table
+from app.cli.kit.remote_series_backend import RemoteSeriesBackend
+from app.cli.kit.terminal import make_rich_table
 from app.cli.ranking_comparison import print_series_rankings
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.formats.base import InputFile
@@ -94,16 +94,16 @@ def _read(path: Path) -> Manifest:
 
 @contextmanager
 def _backend(server: str | None) -> Iterator[SeriesBackend]:
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     if remote is not None:
         yield RemoteSeriesBackend(remote)
         return
     settings = Settings.load()
     origin = settings.public_url or f"http://{settings.host}:{settings.port}"
-    with context.upgrade_and_open_database() as database:
+    with command_database.upgrade_and_open_database() as database:
         yield DatabaseSeriesBackend(
             database,
-            actor=context.get_actor_name(),
+            actor=command_database.get_actor_name(),
             by=THE_OPERATOR,
             address=lambda secret: f"{origin}/#{urlencode({'token': secret})}",
         )
@@ -174,7 +174,7 @@ def _follow(manifest: Manifest, progress: Sequence[tuple[str, Mapping[str, Any] 
     headings = ("Campaign", "State", "Tasks", "Handed in", "Judgments", "Done", "Raters", "End (median)")
     rows = tuple(_row(key, one) for key, one in progress)
     table = Table(headings, ("left", "left", *("right",) * 5, "left"), rows)
-    Console().print(format_plain_table(table, f"{manifest.series}: {len(progress)} campaigns"))
+    Console().print(make_rich_table(table, f"{manifest.series}: {len(progress)} campaigns"))
 
 
 def _row(key: str, progress: Mapping[str, Any] | None) -> tuple[str, ...]:

@@ -12,12 +12,12 @@ import typer
 from pydantic import ValidationError
 
 from app.api.campaigns import CampaignOut, CampaignPatch
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import write_to_stdout
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
 from app.domain.strict_json import StrictJsonError, parse_strict_json
+from app.domain.validation_errors import list_first_validation_errors
 from app.services.campaigns import campaigns, recipes
 from app.services.campaigns import settings as service
 
@@ -45,7 +45,7 @@ def print_or_change_campaign_settings(
     server: _remote.Server = None,
 ) -> None:
     """Print or change a campaign's name, languages, protocol, options such as weights, and settings."""
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     given = {**(_object(file) if file is not None else {}), **_pairs(changes or [])}
     if remote is not None:
         shown: dict[str, Any] = json.loads(remote.fetch_body(_path(campaign), accept="application/json"))
@@ -55,7 +55,7 @@ def print_or_change_campaign_settings(
                 remote.send_change("PATCH", _path(campaign), {}, _merge_nested_fields(shown, given), if_match=seen)
             )
     else:
-        with context.upgrade_and_open_database() as database, database.transaction() as session:
+        with command_database.upgrade_and_open_database() as database, database.transaction() as session:
             about = campaigns.get_campaign(session, campaign)
             shown = CampaignOut.model_validate(about).model_dump(mode="json")
             if given:
@@ -63,8 +63,8 @@ def print_or_change_campaign_settings(
                     session,
                     campaign,
                     _validate_fields(_merge_nested_fields(shown, given)),
-                    seen=lambda _: True,
-                    actor=context.get_actor_name(),
+                    has_seen_version=lambda _: True,
+                    actor=command_database.get_actor_name(),
                 )
                 shown = CampaignOut.model_validate(about).model_dump(mode="json")
     _print({name: shown[name] for name in CampaignPatch.model_fields})
@@ -79,22 +79,22 @@ def list_print_or_store_recipes(
     server: _remote.Server = None,
 ) -> None:
     """List a campaign's own recipes, print one, or store one from a file."""
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     given = None if file is None else _object(file)
     if remote is not None:
         at = f"{_path(campaign)}/recipes"
         if name is None:
-            _print([one["name"] for one in remote.iterate_list(at)])
+            _print([one["name"] for one in remote.iterate_paginated_list(at)])
         elif given is not None:
             _print(json.loads(remote.send_change("PUT", f"{at}/{quote(name, safe='')}", {}, given))["recipe"])
         else:
             _print(json.loads(remote.fetch_body(f"{at}/{quote(name, safe='')}", accept="application/json"))["recipe"])
         return
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         if name is None:
             _print([one.name for one in recipes.list_named_recipes(session, campaign, after=None, limit=MOST)])
         elif given is not None:
-            stored = recipes.put_named_recipe(session, campaign, name, given, actor=context.get_actor_name())
+            stored = recipes.put_named_recipe(session, campaign, name, given, actor=command_database.get_actor_name())
             _print({**stored.recipe.as_json(), "hash": stored.recipe.hash})
         else:
             stored = recipes.get_named_recipe(session, campaign, name)

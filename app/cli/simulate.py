@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.simulated_raters import (
     RehearsalTally,
     SimulatedRaterSettings,
@@ -24,9 +24,9 @@ from app.cli.kit.simulated_raters import (
     unwrap_error_group,
 )
 from app.cli.serving.background_server import serve_on_free_port
-from app.cli.serving.preparation import prepare_database
+from app.cli.serving.database_preparation import prepare_database
 from app.cli.serving.service import stop_on_sigterm
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.client.campaign_client import CampaignClient
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.access import tokens
@@ -95,16 +95,18 @@ def _model(path: Path, campaign: str, seed: int | None) -> RaterModel:
     return model if seed is None else model.model_copy(update={"seed": seed})
 
 
-def run_rehearsal(managed: CampaignClient, model: RaterModel, settings: SimulatedRaterSettings) -> RehearsalTally:
+def run_rehearsal(
+    campaign_client: CampaignClient, model: RaterModel, settings: SimulatedRaterSettings
+) -> RehearsalTally:
     """Let the raters of a model judge on a server, and show a progress bar. Raises NoSimulatedRaterEnrolled."""
-    there = sorted(model.raters.keys() & set(managed.list_active_raters()))
+    there = sorted(model.raters.keys() & set(campaign_client.list_active_raters()))
     if not there:
         raise NoSimulatedRaterEnrolled
-    total, links = managed.count_judgments_in_open_tasks(), managed.renew_rater_tokens(there)
+    total, links = campaign_client.count_judgments_in_open_tasks(), campaign_client.renew_rater_tokens(there)
     with Progress(*COLUMNS, console=Console(stderr=True), transient=True) as progress:
         bar = progress.add_task("judging", total=total)
         judging = run_simulated_raters(
-            managed.remote.url, model, links, settings, on_progress=lambda n: progress.advance(bar, n)
+            campaign_client.remote.url, model, links, settings, on_progress=lambda n: progress.advance(bar, n)
         )
         try:
             return asyncio.run(judging)
@@ -118,15 +120,15 @@ def connect_as_campaign_manager(campaign: str | None, server: str | None) -> Ite
 
     campaign: None for a credential that is valid for all campaigns.
     """
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     if remote is not None:
         yield CampaignClient(remote, campaign or "")
         return
-    with context.provide_owner_database_url() as url:
+    with command_database.provide_owner_database_url() as url:
         role = prepare_database(url, upgrade=True)
         with (
             closing(Database(url, size=2, role=role)) as database,
-            context.use_configured_organization(database),
+            command_database.use_configured_organization(database),
             create_temporary_manager_token(database, campaign) as secret,
             serve_on_free_port(url, role) as origin,
         ):

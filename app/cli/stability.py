@@ -12,13 +12,13 @@ import typer
 from pydantic import ValidationError
 from rich.console import Console
 
-from app.cli.kit import context, long_reports
+from app.cli.kit import command_database, long_reports
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format, write_to_stdout
 from app.cli.kit.progress_bar import show_progress_bar
 from app.cli.report import print_report_body
-from app.client import remote as _remote
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 from app.reports.kit.processes import make_chunk_executor
 from app.reports.kit.render.representations import list_chart_names, render_report
 from app.reports.kit.request import ReportRequest
@@ -77,7 +77,7 @@ def print_stability_report(
         "designs": "paper" if paper else _designs(grouping, balance, ratings_per_item, normalize),
     }
     asked = _read(request, {name: value for name, value in given.items() if value is not None})
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     body = (
         _stability_from_database(campaign, asked, workers)
         if remote is None
@@ -133,7 +133,7 @@ def _read(file: Path | None, given: dict[str, Any]) -> StabilityIn:
 
 
 def _stability_from_database(campaign: str, asked: StabilityIn, workers: int) -> bytes:
-    with context.upgrade_and_open_database() as database, show_progress_bar("simulating") as on_progress:
+    with command_database.upgrade_and_open_database() as database, show_progress_bar("simulating") as on_progress:
         execute = make_chunk_executor(workers or os.cpu_count() or 1)
         asking = ReportRequest(REPORT, (campaign,), asked)
         return find_or_compute_report(database, asking, on_progress=on_progress, execute=execute).body
@@ -143,4 +143,4 @@ def _stability_from_server(remote: _remote.RemoteServer, campaign: str, asked: S
     path = f"/v1/campaigns/{quote(campaign, safe='')}/stability"
     with show_progress_bar("simulating") as on_progress:
         body = asked.model_dump(exclude_unset=True)
-        return long_reports.wait_for_report(remote, "POST", path, {}, body=body, on_progress=on_progress)
+        return long_reports.fetch_report_when_ready(remote, "POST", path, {}, body=body, on_progress=on_progress)

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 
 from app.api.teams import TeamOut
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.kit.output_formats import Json, write_to_stdout
-from app.cli.kit.terminal import format_plain_table
-from app.client import remote as _remote
+from app.cli.kit.terminal import make_rich_table
+from app.client import remote_server as _remote
 from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.people import teams as service
@@ -38,7 +38,7 @@ def list_teams(campaign: Campaign, as_json: Json = False, server: _remote.Server
         return
     rows = tuple((str(one["key"]), str(one["name"]), str(one["raters"])) for one in teams)
     shown = Table(("Team", "Name", "Raters"), ("left", "left", "right"), rows)
-    Console().print(format_plain_table(shown, f"{campaign}: {len(teams)} teams"))
+    Console().print(make_rich_table(shown, f"{campaign}: {len(teams)} teams"))
 
 
 def put_team(
@@ -48,17 +48,17 @@ def put_team(
     server: _remote.Server = None,
 ) -> None:
     """Create a team, or rename it."""
-    if (remote := _remote.find_configured_remote(server)) is not None:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
         remote.send_change("PUT", f"{_path(campaign)}/{quote(key, safe='')}", {}, {"name": name or key})
         return
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         service.put_team(session, campaign, key, name or key, by=THE_OPERATOR)
 
 
 def _load_teams(campaign: str, server: str | None) -> list[dict[str, object]]:
-    if (remote := _remote.find_configured_remote(server)) is not None:
-        return list(remote.iterate_list(_path(campaign)))
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    if (remote := _remote.find_configured_remote_server(server)) is not None:
+        return list(remote.iterate_paginated_list(_path(campaign)))
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         views = service.list_teams(session, campaign, by=THE_OPERATOR, after=None, limit=MOST)
         return [TeamOut.model_validate(view).model_dump(mode="json") for view in views]
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from app.api.tokens import TokenOut
-from app.cli.kit import context
-from app.client import remote as _remote
+from app.cli.kit import command_database
+from app.client import remote_server as _remote
 from app.domain.errors import Invalid, Place
 from app.services.access import tokens
 from app.services.access.tokens import GIVEN, Given
@@ -37,8 +37,8 @@ def create_token(
     days: Annotated[float | None, typer.Option(min=0.001, max=36500, help="Days until it stops working.")] = None,
 ) -> None:
     """Create a token and print it. Only its hash is stored, so it cannot be shown again."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        ends = None if days is None else clock.database_time_after_days(session, days)
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        ends = None if days is None else clock.get_database_time_after_days(session, days)
         issued = tokens.issue_token(session, role=_role(role), campaign=campaign, team=team, name=name, expires_at=ends)
     typer.echo(issued.secret)
 
@@ -46,7 +46,7 @@ def create_token(
 def list_tokens(server: _remote.Server = None) -> None:
     """List tokens, without their secrets; with --server, those that PLUMBLINE_TOKEN manages there."""
     table = Table("token", "role", "campaign", "name", "made", "last used", "ends", "state")
-    remote = _remote.find_remote_from_option(server)  # the settings do not count, as for `token revoke`
+    remote = _remote.find_remote_server_in_option(server)  # the settings do not count, as for `token revoke`
     for token in _list_tokens(remote):
         state = "live" if token.live else ("revoked" if token.revoked_at else "expired")
         ends = f"{token.expires_at:%Y-%m-%d %H:%M}" if token.expires_at else "never"
@@ -58,14 +58,14 @@ def list_tokens(server: _remote.Server = None) -> None:
 
 def revoke_token(token: Annotated[str, typer.Argument(help="The part of the token that `token list` shows.")]) -> None:
     """Revoke a token, at once and for good."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         tokens.revoke_token(session, token, by=None)
 
 
 def _list_tokens(remote: _remote.RemoteServer | None) -> list[TokenOut]:
     if remote is not None:
-        return [TokenOut.model_validate(item) for item in remote.iterate_list("/v1/tokens")]
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+        return [TokenOut.model_validate(item) for item in remote.iterate_paginated_list("/v1/tokens")]
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         return [TokenOut.model_validate(view) for view in _load_all_tokens(session)]
 
 

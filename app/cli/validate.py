@@ -8,7 +8,7 @@ import typer
 
 from app.cli.kit.output_formats import Csv, Json, Latex, Markdown, Svg, choose_output_format
 from app.cli.report import ReportOutputOptions, print_campaign_report
-from app.client import remote
+from app.client import remote_server
 from app.reports.kit.render.representations import PICTURE
 
 
@@ -32,14 +32,14 @@ def validate_recipe_by_simulation(
     latex: Latex = False,
     markdown: Markdown = False,
     svg: Svg = False,
-    server: remote.Server = None,
+    server: remote_server.Server = None,
 ) -> None:
     """Test a recipe on simulated studies of the campaign's own documents and raters, in which the truth is known."""
     asked = {"recipe": recipe, "studies": studies, "worlds": worlds or None, "seed": seed}
     options = {name: [str(value)] for name, value in asked.items() if value is not None}
-    shape = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
+    output_format = choose_output_format(json=as_json, csv=csv, latex=latex, markdown=markdown, svg=svg)
     print_campaign_report(
         [campaign, "validation"],
         options,
-        ReportOutputOptions(as_of, shape, PICTURE, remote.find_configured_remote(server)),
+        ReportOutputOptions(as_of, output_format, PICTURE, remote_server.find_configured_remote_server(server)),
     )

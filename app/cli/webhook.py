@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.config import Settings
 from app.domain.errors import Invalid, Place
 from app.services.webhooks import webhooks
@@ -41,21 +41,21 @@ def add_webhook(
     if unknown:
         raise Invalid("the options are not valid", places=(Place(("--event",), f"there is no {unknown[0]}"),))
     allowed = AllowedWebhookAddresses.parse(Settings.load().webhook_allowed)
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         made = webhooks.create_webhook(
             session,
             campaign,
             url=url,
             kinds=cast("list[EventKind]", event or list(EVENT_KINDS)),
             allowed=allowed,
-            actor=context.get_actor_name(),
+            actor=command_database.get_actor_name(),
         )
     typer.echo(f"{made.webhook.public_id}\n{made.secret}")
 
 
 def list_webhooks(campaign: Campaign) -> None:
     """List webhooks with their state."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
         views = webhooks.list_webhooks(session, campaign, after=None, limit=webhooks.MOST)
     table = Table("webhook", "address", "events", "next event", "state", box=None)
     for view in views:
@@ -74,11 +74,11 @@ def replay_events(
     ] = None,
 ) -> None:
     """Send events again, in order. A stopped webhook starts again."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        webhooks.replay_events(session, campaign, webhook, event=event, actor=context.get_actor_name())
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        webhooks.replay_events(session, campaign, webhook, event=event, actor=command_database.get_actor_name())
 
 
 def remove_webhook(campaign: Campaign, webhook: WebhookId) -> None:
     """Delete a webhook; nothing more is sent to it."""
-    with context.upgrade_and_open_database() as database, database.transaction() as session:
-        webhooks.delete_webhook(session, campaign, webhook, actor=context.get_actor_name())
+    with command_database.upgrade_and_open_database() as database, database.transaction() as session:
+        webhooks.delete_webhook(session, campaign, webhook, actor=command_database.get_actor_name())

@@ -14,9 +14,9 @@ from typing import Annotated
 
 import typer
 
-from app.cli.kit import context
+from app.cli.kit import command_database
 from app.cli.serving.supervisor_connection import ConnectionToSupervisor
-from app.config import Settings, make_media_policy
+from app.config import Settings, make_media_settings
 from app.domain.errors import Unavailable
 from app.jobs import worker as loop
 from app.jobs.computing import THREADS
@@ -74,10 +74,10 @@ def run_worker(
     for name in THREADS:  # read when linear algebra is loaded, which happens only in computing processes
         os.environ.setdefault(name, "1")
     start_tracing(Settings.load().traces, "plumbline-worker")
-    with context.upgrade_and_open_database(watched=True, all_organizations=True) as database:
+    with command_database.upgrade_and_open_database(watched=True, all_organizations=True) as database:
         if once:
             run_for_each_organization(database, partial(clean_up_expired_data, database))
-            delete_unused_media(database, make_media_policy(Settings.load()))
+            delete_unused_media(database, make_media_settings(Settings.load()))
             return None
         beat = _beat()
         dask = Settings.load().dask_scheduler
@@ -95,9 +95,9 @@ def run_worker(
             beat=lambda: _sign(beat),
             alive=alive_now,
             processes=n,
-            yielding=not keen,
+            low_priority=not keen,
             webhook_addresses=AllowedWebhookAddresses.parse(Settings.load().webhook_allowed),
-            media=make_media_policy(Settings.load()),
+            media=make_media_settings(Settings.load()),
             dask_scheduler=dask,
         )
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from app.client.remote import RemoteServer
+from app.client.remote_server import RemoteServer
 from app.domain.errors import Conflict
 from app.simulation import CampaignForSimulation, OutputForSimulation
 
@@ -45,7 +45,7 @@ class CampaignClient:
         """Return the keys of raters who are enrolled and active."""
         return [
             str(one["key"])
-            for one in self.remote.iterate_list(f"{self.campaign_path}/raters")
+            for one in self.remote.iterate_paginated_list(f"{self.campaign_path}/raters")
             if one["state"] == "active"
         ]
 
@@ -79,7 +79,7 @@ class CampaignClient:
 
     def count_judgments_in_open_tasks(self) -> int:
         """Count the segment judgments in tasks that are not handed in."""
-        tasks = self.remote.iterate_list(f"{self.campaign_path}/tasks")
+        tasks = self.remote.iterate_paginated_list(f"{self.campaign_path}/tasks")
         return sum(int(str(one["segments"] or 0)) for one in tasks if one["state"] in ("free", "leased"))
 
     def enrol_rater(self, rater: str, enrolment: Mapping[str, object]) -> None:
@@ -90,6 +90,6 @@ class CampaignClient:
         """Compile a design and freeze the plan. Raises ServerRefusal, ServerUnreachable."""
         self.remote.send_change("POST", f"{self.campaign_path}/plan", {}, design)
 
-    def change_state(self, step: str) -> None:
+    def change_campaign_state(self, action: str) -> None:
         """Open, pause or close the campaign. Raises ServerRefusal, ServerUnreachable."""
-        self.remote.send_change("POST", f"{self.campaign_path}/{step}", {})
+        self.remote.send_change("POST", f"{self.campaign_path}/{action}", {})

@@ -49,7 +49,7 @@ class BundleFile:
     large: bool
 
     @property
-    def oid(self) -> str:
+    def sha256(self) -> str:
         with self.file.open("rb") as content:
             return hashlib.file_digest(content, "sha256").hexdigest()
 
@@ -183,7 +183,7 @@ class HuggingFaceClient:
 
     def _send_large(self, dataset: str, files: Sequence[BundleFile], branch: str) -> None:
         for part in _parts(files):
-            by_oid = {file.oid: file for file in part}
+            by_oid = {file.sha256: file for file in part}
             asked = {
                 "operation": "upload",
                 "transfers": ["basic", "multipart"],
@@ -226,7 +226,7 @@ def _commit_lines(files: Sequence[BundleFile], gone: set[str], message: str) -> 
     yield {"key": "header", "value": {"summary": message, "description": ""}}
     for file in files:
         if file.large:
-            value = {"path": file.path, "algo": "sha256", "oid": file.oid, "size": file.size}
+            value = {"path": file.path, "algo": "sha256", "oid": file.sha256, "size": file.size}
             yield {"key": "lfsFile", "value": value}
         else:
             content = base64.b64encode(file.file.read_bytes()).decode()

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 from urllib.parse import urlsplit
 from xml.etree import ElementTree as ET
 
+from app.client.crowd_platform import INVITATION, PlatformRefusal, PlatformWording, StudyLinkIds, StudySubmission
 from app.client.mturk_question import CODE_FIELD, make_hit_question_xml
-from app.client.settlement import INVITATION, PlatformRefusal, PlatformWording, StudyLinkIds, StudySubmission
 from app.domain.errors import Invalid, Place, Unavailable
 
 REGION = "us-east-1"  # the only one

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.client.settlement import (
+from app.client.crowd_platform import (
     PlatformRefusal,
     PlatformWording,
     StudyLinkIds,

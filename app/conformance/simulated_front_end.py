@@ -49,11 +49,13 @@ class SimulatedFrontEnd:
         return task
 
     def send_judgment(
-        self, task: Mapping[str, Any], item: int, segment: int | None, payload: object, seen: int | None = None
+        self, task: Mapping[str, Any], item: int, segment: int | None, payload: object, seen_revision: int | None = None
     ) -> httpx.Response:
-        """Send an answer. seen: the revision that the rater has seen, for `If-Match`."""
+        """Send an answer. seen_revision: the revision that the rater has seen, for `If-Match`."""
         where = f"/v1/tasks/{task['task']}/judgments/{item}" + ("" if segment is None else f"/{segment}")
-        return self.send_request("PUT", where, payload, **({} if seen is None else {"If-Match": f'"{seen}"'}))
+        return self.send_request(
+            "PUT", where, payload, **({} if seen_revision is None else {"If-Match": f'"{seen_revision}"'})
+        )
 
     def get_task(self, task: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the present state of the task."""

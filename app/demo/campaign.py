@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from app.demo.demo_raters import TEMPERS
-from app.demo.mistakes import PlantedError, Severity, TranslationWithErrors, plant_errors
+from app.demo.planted_errors import PlantedError, Severity, TranslationWithErrors, plant_errors
 from app.demo.texts import DemoDocument, make_demo_documents
 from app.formats.base import (
     CampaignRow,

@@ -10,7 +10,7 @@ from typing import Final
 from PIL import Image, ImageDraw
 
 from app.client.campaign_client import CampaignClient
-from app.client.remote import RemoteServer, ServerRefusal
+from app.client.remote_server import RemoteServer, ServerRefusal
 from app.demo.demo_raters import TEMPERS
 from app.protocols.base import Span
 from app.simulation import OutputForSimulation, RaterModel, make_rater_model_template
@@ -158,7 +158,7 @@ def draw_picture(shape: str, colour: str, ground: str) -> bytes:
     return out.getvalue()
 
 
-def create_picture_campaign(remote: RemoteServer) -> CampaignClient:
+def ensure_picture_campaign(remote: RemoteServer) -> CampaignClient:
     """Create and open the campaign with its raters; an existing campaign stays as it is."""
     managed = CampaignClient(remote, PICTURES)
     try:
@@ -214,4 +214,4 @@ def _make(managed: CampaignClient) -> None:
     for rater in (*RATERS_OF_PICTURES, GUEST_OF_PICTURES):
         managed.enrol_rater(rater, {})
     managed.compile_and_freeze_plan(DESIGN)
-    managed.change_state("open")
+    managed.change_campaign_state("open")

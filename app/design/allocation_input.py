@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.design import Grouping
+from app.design.design_choices import Grouping
 from app.design.design_inputs import Bools, Codes
 
 
@@ -60,9 +60,9 @@ class OutputAllocationInput:
     layout: AllocationInput
     group: Codes
 
-    def map_group_raters_to_outputs(self, dealt: Codes) -> Codes:
+    def map_group_raters_to_outputs(self, group_raters: Codes) -> Codes:
         """Convert raters of groups, shape (studies, G, K), to those of outputs, (studies, D, S, K), −1 if none."""
-        raters = np.take(dealt, np.maximum(self.group, 0), axis=1)
+        raters = np.take(group_raters, np.maximum(self.group, 0), axis=1)
         missing = self.group < 0
         if missing.any():
             raters[:, missing, :] = -1

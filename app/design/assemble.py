@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.arms import assign_arms_to_groups, assign_arms_to_raters
+from app.design.item_order import SystemOrders
 from app.design.item_positions import make_tasks_from_drafts
-from app.design.order import SystemOrders
 from app.design.plan import PlannedItemGroup, Task, UnmetRequest
 from app.design.task_maker import RaterTaskMaker, TaskInputs, UnmetRequestCollector
 

@@ -13,9 +13,9 @@ from app.domain.errors import Invalid, Place
 
 
 def draw_pool_assignments(
-    rng: np.random.Generator, *, rows: int, groups: int, raters: int, ratings: int = 1, before: Codes | None = None
+    rng: np.random.Generator, *, draws: int, groups: int, raters: int, ratings: int = 1, before: Codes | None = None
 ) -> Codes:
-    """Assign groups to the places of a pool, in `rows` independent draws.
+    """Assign groups to the places of a pool, in `draws` independent draws.
 
     The groups are shuffled. For each block of n groups, the n raters get a new random order, and group j of the block
     gets those at positions jk … jk+k−1 (mod n). So every complete block gives each rater k groups.
@@ -28,28 +28,28 @@ def draw_pool_assignments(
 
     Returns
     -------
-    Places in the pool, shape (rows, groups, ratings).
+    Places in the pool, shape (draws, groups, ratings).
 
     Source: Riley et al. 2024, appendix 10.3, for any number of raters and ratings.
 
     Examples
     --------
-    >>> dealt = draw_pool_assignments(np.random.default_rng(1), rows=1, groups=6, raters=3, ratings=2)
+    >>> dealt = draw_pool_assignments(np.random.default_rng(1), draws=1, groups=6, raters=3, ratings=2)
     >>> np.bincount(dealt.ravel())
     array([4, 4, 4])
     """
     if not 1 <= ratings <= raters:
         raise ValueError("a group cannot have more raters than its pool holds")
     blocks = max(1, -(-groups // raters))
-    orders = _permute_rows(rng, rows * blocks, raters).reshape(rows, blocks, raters)
+    orders = _permute_rows(rng, draws * blocks, raters).reshape(draws, blocks, raters)
     if before is not None:
         fewest = np.argsort(before[orders[:, -1]], axis=1, kind="stable")
         orders[:, -1] = np.take_along_axis(orders[:, -1], fewest, axis=1)
     j = np.arange(groups)
     slots = ((j % raters)[:, None] * ratings + np.arange(ratings)) % raters
     of_group = (j // raters * raters)[:, None] + slots  # places in the orders of a row, (groups, ratings)
-    at = np.take(of_group, _permute_rows(rng, rows, groups), axis=0)
-    at += (np.arange(rows) * (blocks * raters))[:, None, None]
+    at = np.take(of_group, _permute_rows(rng, draws, groups), axis=0)
+    at += (np.arange(draws) * (blocks * raters))[:, None, None]
     return np.asarray(np.take(orders, at), dtype=np.int64)
 
 
@@ -104,7 +104,7 @@ def assign_groups_in_simulated_studies(rng: np.random.Generator, layout: Allocat
         alike = held[shape == shape[at]]
         n_groups, n_raters = int(groups[held[at]]), int(wide[layout.bucket[held[at]]])
         places = draw_pool_assignments(
-            rng, rows=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings
+            rng, draws=studies * len(alike), groups=n_groups, raters=n_raters, ratings=ratings
         )
         dealt = places.reshape(studies, len(alike), n_groups, -1)
         dealt += first_rater[layout.bucket[alike]][:, None, None]
@@ -130,7 +130,7 @@ def assign_groups_evenly(rng: np.random.Generator, layout: AllocationInput, rate
             if not len(groups):
                 continue
             places = draw_pool_assignments(
-                rng, rows=1, groups=len(groups), raters=len(pool), ratings=int(k), before=have[bucket, pool]
+                rng, draws=1, groups=len(groups), raters=len(pool), ratings=int(k), before=have[bucket, pool]
             )
             raters[groups, :k] = pool[places[0]]
             np.add.at(have[bucket], raters[groups, :k].ravel(), 1)

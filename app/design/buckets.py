@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.assignment import draw_documents_from_buckets
-from app.design.design import BucketRules, Design, ExplicitBucket
+from app.design.design_choices import BucketRules, Design, ExplicitBucket
 from app.design.design_inputs import Codes, Rater
 from app.domain.errors import Invalid, Place
 
@@ -37,14 +37,19 @@ def keep_one_account_per_person(raters: Sequence[Rater]) -> tuple[tuple[Rater, .
     return tuple(kept.values()), tuple(rater for rater in raters if rater not in chosen)
 
 
-def fill_buckets(
-    rng: np.random.Generator, design: Design, raters: Sequence[Rater], keys: Sequence[str], chosen: Codes
+def make_rater_document_buckets(
+    rng: np.random.Generator,
+    design: Design,
+    raters: Sequence[Rater],
+    document_keys: Sequence[str],
+    chosen_documents: Codes,
 ) -> RaterDocumentBuckets:
     """Assign raters and documents to buckets.
 
     Parameters
     ----------
-    raters : one account per person. keys : of all documents of the test set. chosen : indices of those to assign.
+    raters : one account per person. document_keys : of all documents of the test set.
+    chosen_documents : indices of those to assign.
 
     Raises
     ------
@@ -52,12 +57,14 @@ def fill_buckets(
         A bucket names something that does not exist, or needs more raters than there are.
     """
     if design.buckets.kind == "explicit":
-        return _explicit(rng, design.buckets.explicit, raters, keys, chosen)
-    size, count = _shape(design, len(raters), len(chosen))
+        return _explicit(rng, design.buckets.explicit, raters, document_keys, chosen_documents)
+    size, count = _shape(design, len(raters), len(chosen_documents))
     order = rng.permutation(len(raters))
     sets = [np.sort(order[places]) for places in make_overlapping_rater_sets(len(raters), size, count)]
-    of_document = np.full(len(keys), -1, dtype=np.int64)
-    of_document[rng.permutation(chosen)] = _bucket_of_documents(rng, len(chosen), np.arange(len(sets)))
+    of_document = np.full(len(document_keys), -1, dtype=np.int64)
+    of_document[rng.permutation(chosen_documents)] = _bucket_of_documents(
+        rng, len(chosen_documents), np.arange(len(sets))
+    )
     return RaterDocumentBuckets(tuple(str(n + 1) for n in range(len(sets))), tuple(sets), of_document)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from app.design.design import CalibrationRules, Placement
+from app.design.design_choices import CalibrationRules, Placement
 from app.design.design_inputs import Codes, DocumentToPlan
-from app.design.order import ItemToPlace, ScreenBlock
+from app.design.item_order import ItemToPlace, ScreenBlock
 from app.domain.errors import Invalid, Place
 
 

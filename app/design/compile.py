@@ -10,18 +10,23 @@ import numpy as np
 from app.design.allocation_input import AllocationInput
 from app.design.assemble import assemble_tasks
 from app.design.assignment import check_pool_sizes
-from app.design.buckets import RaterDocumentBuckets, fill_buckets, keep_one_account_per_person
+from app.design.balanced_assignment import GroupAllocation, assign_raters_to_groups
+from app.design.buckets import RaterDocumentBuckets, keep_one_account_per_person, make_rater_document_buckets
 from app.design.calibration import draw_common_documents, sample_common_calibration_items
-from app.design.design import Design
+from app.design.design_choices import Design
 from app.design.design_inputs import Codes, Floats, Rater, System, TestSet, WorkSize
-from app.design.grouping import GroupedOutputs, group_outputs, make_allocation_input, split_documents_into_ranges
-from app.design.latin_square import assign_outputs_by_latin_squares, explain_outputs_without_rater
-from app.design.order import ItemToPlace
+from app.design.grouping import (
+    GroupedOutputs,
+    group_outputs,
+    make_allocation_input,
+    split_documents_into_segment_ranges,
+)
+from app.design.item_order import ItemToPlace
+from app.design.latin_square import assign_outputs_by_latin_squares, report_outputs_without_rater
 from app.design.overlap import choose_overlap_documents
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, hash_json
 from app.design.sampling import choose_documents, choose_systems
 from app.design.task_maker import TaskInputs
-from app.design.workload import GroupAllocation, assign_raters_to_groups
 from app.domain.errors import Invalid, Place
 from app.domain.plural_forms import pluralize
 
@@ -70,7 +75,7 @@ def compile_plan(
     chosen, inclusion = choose_documents(draw.rng("documents"), design, test_set.documents)
     common = _common(draw, design, test_set, names, chosen)
     keys = [document.key for document in test_set.documents]
-    buckets = fill_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
+    buckets = make_rater_document_buckets(draw.rng("buckets"), design, able, keys, chosen[~np.isin(chosen, common)])
     grouped, dealt, layout = _allocate_groups(draw, design, test_set, names, able, buckets)
     shared = _shared_packs(draw, design, test_set, names, common)
     work = TaskInputs(design, test_set, names, able, grouped, layout, dealt, shared)
@@ -138,7 +143,7 @@ def _common(draw: SeedStreams, design: Design, test_set: TestSet, names: Sequenc
     if not wanted:
         return np.empty(0, dtype=np.int64)
     grouped = group_outputs(
-        design, test_set, names, split_documents_into_ranges(design, test_set.documents, chosen.tolist())
+        design, test_set, names, split_documents_into_segment_ranges(design, test_set.documents, chosen.tolist())
     )
     items = np.zeros(len(test_set.documents), dtype=np.int64)
     for entry in grouped.entries:
@@ -156,7 +161,7 @@ def _shared_packs(
     packs: list[tuple[ItemToPlace, ...]] = [(piece,) for piece in pieces]
     if len(common):
         grouped = group_outputs(
-            design, test_set, names, split_documents_into_ranges(design, test_set.documents, common.tolist())
+            design, test_set, names, split_documents_into_segment_ranges(design, test_set.documents, common.tolist())
         )
         for members in grouped.groups:
             stretch = grouped.stretches[grouped.entries[members[0]].stretch]
@@ -181,7 +186,10 @@ def _allocate_groups(
 ) -> tuple[GroupedOutputs, GroupAllocation, AllocationInput]:
     dealt_documents = np.flatnonzero(buckets.of_document >= 0)
     grouped = group_outputs(
-        design, test_set, names, split_documents_into_ranges(design, test_set.documents, dealt_documents.tolist())
+        design,
+        test_set,
+        names,
+        split_documents_into_segment_ranges(design, test_set.documents, dealt_documents.tolist()),
     )
     ratings = _ratings(draw, design, grouped, buckets)
     layout = make_allocation_input(design, grouped, buckets.of_document, buckets.pools, len(raters), ratings)
@@ -283,7 +291,7 @@ def _unmet_outputs(
 def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[UnmetRequest, ...]:
     """Report outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
-    return explain_outputs_without_rater(number, len(names))
+    return report_outputs_without_rater(number, len(names))
 
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[UnmetRequest, ...]:

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.design.design import ControlRules
+from app.design.design_choices import ControlRules
 from app.design.grouping import count_needed_control_items
-from app.design.order import ItemToPlace, Screen
+from app.design.item_order import ItemToPlace, Screen
 from app.design.repeats import (
     PlannedScreenRepeat,
     RaterHistory,
     choose_screen_to_repeat,
     find_gaps_for_control_items,
-    measure_distance_shortfalls,
+    measure_repeat_distance_shortfalls,
 )
 from app.design.task_packing import PartialTask, TaskCapacity, sum_work
 
@@ -33,9 +33,9 @@ class ControlShortfall:
 def add_control_items(
     rng: np.random.Generator,
     draft: PartialTask,
-    room: TaskCapacity,
+    capacity: TaskCapacity,
     references: Mapping[str, Sequence[str]],
-    seen: RaterHistory,
+    history: RaterHistory,
     *,
     top_up: bool = False,
 ) -> tuple[list[Screen], list[ControlShortfall]]:
@@ -47,27 +47,27 @@ def add_control_items(
 
     Parameters
     ----------
-    references : names of the references of each document. seen : the rater's earlier tasks.
+    references : names of the references of each document. history : the rater's earlier tasks.
 
     Source: Knowles 2021, §2.
     """
     screens, blocks = list(draft.screens), list(draft.blocks)
-    ratings = [piece for piece in draft.all_items() if piece.role == "rating"]
+    ratings = [item for item in draft.all_items() if item.role == "rating"]
     short: list[ControlShortfall] = []
-    if ratings and room.controls.has_any_control:
-        needed = draft.quota.kinds if draft.quota else count_needed_control_items(room.controls, len(ratings))
-        chosen = _choose(rng, ratings, room, draft.all_items(), needed, references, top_up=top_up)
+    if ratings and capacity.controls.has_any_control:
+        needed = draft.quota.kinds if draft.quota else count_needed_control_items(capacity.controls, len(ratings))
+        chosen = _choose(rng, ratings, capacity, draft.all_items(), needed, references, top_up=top_up)
         for kind, count in needed.items():
-            have = sum(piece.role == kind for piece in chosen)
+            have = sum(item.role == kind for item in chosen)
             short.extend([ControlShortfall(kind, count - have)] if have < count else [])
-        for piece in chosen:
-            if piece.role != "repeat":
-                _insert(rng, screens, blocks, piece, room)
-        _insert_repeats(rng, screens, chosen, room, seen)
-    seen.add_task(screens)
+        for item in chosen:
+            if item.role != "repeat":
+                _insert(rng, screens, blocks, item, capacity)
+        _insert_repeats(rng, screens, chosen, capacity, history)
+    history.add_task(screens)
     short += [
         ControlShortfall("distance", off)
-        for off in measure_distance_shortfalls(screens, room.controls.min_distance, seen)
+        for off in measure_repeat_distance_shortfalls(screens, capacity.controls.min_distance, history)
     ]
     return screens, short
 
@@ -75,7 +75,7 @@ def add_control_items(
 def _choose(
     rng: np.random.Generator,
     ratings: Sequence[ItemToPlace],
-    room: TaskCapacity,
+    capacity: TaskCapacity,
     controls: Sequence[ItemToPlace],
     needed: Mapping[str, int],
     references: Mapping[str, Sequence[str]],
@@ -83,58 +83,58 @@ def _choose(
     top_up: bool,
 ) -> list[ItemToPlace]:
     """Choose control items that fit: random ones, or the shortest if 20 draws did not fit."""
-    own = sorted(ratings, key=lambda piece: (piece.size.segments, piece.words))
+    own = sorted(ratings, key=lambda item: (item.size.segments, item.words))
     for draw in range(DRAWS + 1):
         chosen: list[ItemToPlace] = []
         for kind, count in needed.items():
             drawn = [own[n] for n in rng.permutation(len(own))]
-            able = drawn if draw < DRAWS else room.choose_shortest_control_originals(kind, len(own), own)
+            able = drawn if draw < DRAWS else capacity.choose_shortest_control_originals(kind, len(own), own)
             if kind == "reference":
-                able = [piece for piece in able if references.get(piece.document)]
+                able = [item for item in able if references.get(item.document)]
             picked = [able[n % len(able)] for n in range(count)] if able else []
-            chosen += [make_control_item(kind, piece, room.controls, references) for piece in picked]
-        if room.is_within_limits(sum_work([*controls, *chosen])):
+            chosen += [make_control_item(kind, item, capacity.controls, references) for item in picked]
+        if capacity.is_within_limits(sum_work([*controls, *chosen])):
             break
     while top_up:
         kind = tuple(needed)[len(chosen) % len(needed)]
         fitting = [
-            piece
-            for piece in ratings
-            if room.is_within_limits(sum_work([*controls, *chosen, piece]))
-            and (kind != "reference" or references.get(piece.document))
+            item
+            for item in ratings
+            if capacity.is_within_limits(sum_work([*controls, *chosen, item]))
+            and (kind != "reference" or references.get(item.document))
         ]
         if not fitting:
             break
-        chosen.append(make_control_item(kind, fitting[int(rng.integers(len(fitting)))], room.controls, references))
+        chosen.append(make_control_item(kind, fitting[int(rng.integers(len(fitting)))], capacity.controls, references))
     return chosen
 
 
 def make_control_item(
-    kind: str, piece: ItemToPlace, controls: ControlRules, references: Mapping[str, Sequence[str]]
+    kind: str, item: ItemToPlace, controls: ControlRules, references: Mapping[str, Sequence[str]]
 ) -> ItemToPlace:
     """Make the control item of a kind from a rating."""
-    plain = replace(piece, group=None, propensity=None, systems=(), of=piece)
+    plain = replace(item, group=None, propensity=None, systems=(), of=item)
     if kind == "degraded":
         return replace(plain, role="degraded", variant=controls.method)
     if kind == "reference":
-        return replace(plain, role="reference", system=None, of=None, reference=references[piece.document][0])
-    return replace(plain, role="repeat", systems=piece.systems)
+        return replace(plain, role="reference", system=None, of=None, reference=references[item.document][0])
+    return replace(plain, role="repeat", systems=item.systems)
 
 
 def _insert(
-    rng: np.random.Generator, screens: list[Screen], blocks: list[int], piece: ItemToPlace, room: TaskCapacity
+    rng: np.random.Generator, screens: list[Screen], blocks: list[int], item: ItemToPlace, capacity: TaskCapacity
 ) -> None:
     """Insert an item at a random position of the block with its document, or anywhere if no block has several."""
-    held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == piece.document]
+    held = [n for n, screen in zip(blocks, screens, strict=True) if screen[0].document == item.document]
     home = held[int(rng.integers(len(held)))] if held else blocks[int(rng.integers(len(blocks)))]
     places = [place for place, block in enumerate(blocks) if block == home]
     if len(places) > 1:
         place = places[0] + int(rng.integers(len(places) + 1))
     else:  # next to its original it would be recognized
         ends = [n for n in range(len(screens) + 1) if not 0 < n < len(blocks) or blocks[n] != blocks[n - 1]]
-        open_ends = find_gaps_for_control_items(screens, ends, room)
+        open_ends = find_gaps_for_control_items(screens, ends, capacity)
         place, home = open_ends[int(rng.integers(len(open_ends)))], -1 - len(screens)
-    screens.insert(place, (piece,))
+    screens.insert(place, (item,))
     blocks.insert(place, home)
 
 
@@ -142,16 +142,16 @@ def _insert_repeats(
     rng: np.random.Generator,
     screens: list[Screen],
     chosen: Sequence[ItemToPlace],
-    room: TaskCapacity,
-    seen: RaterHistory,
+    capacity: TaskCapacity,
+    history: RaterHistory,
 ) -> None:
     """Show ratings again, each in place of a chosen one; a longer one only if the task has room for it."""
-    size = sum_work([*(piece for screen in screens for piece in screen), *(p for p in chosen if p.role == "repeat")])
-    for piece in chosen:
-        if piece.role != "repeat":
+    size = sum_work([*(item for screen in screens for item in screen), *(p for p in chosen if p.role == "repeat")])
+    for item in chosen:
+        if item.role != "repeat":
             continue
-        planned = PlannedScreenRepeat(room, size, (piece,))
-        repeat, gap = choose_screen_to_repeat(rng, screens, seen, room, planned.can_be_replaced_by)
+        planned = PlannedScreenRepeat(capacity, size, (item,))
+        repeat, gap = choose_screen_to_repeat(rng, screens, history, capacity, planned.can_be_replaced_by)
         original = repeat[0]
         screens.insert(gap, (replace(original, role="repeat", group=None, propensity=None, of=original),))
         size = planned.task_size_if_replaced_by((original,))

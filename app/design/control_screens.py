@@ -14,8 +14,13 @@ import numpy as np
 
 from app.design.control_items import DRAWS, ControlShortfall, make_control_item
 from app.design.grouping import count_control_items_for_total, count_needed_control_screens
-from app.design.order import Screen
-from app.design.repeats import PlannedScreenRepeat, RaterHistory, choose_screen_to_repeat, measure_distance_shortfalls
+from app.design.item_order import Screen
+from app.design.repeats import (
+    PlannedScreenRepeat,
+    RaterHistory,
+    choose_screen_to_repeat,
+    measure_repeat_distance_shortfalls,
+)
 from app.design.task_packing import ControlQuota, PartialTask, TaskCapacity, sort_rating_screens_by_size, sum_work
 
 References = Mapping[str, Sequence[str]]
@@ -30,7 +35,7 @@ class _RepeatedScreen:
 
 
 def add_control_screens(
-    rng: np.random.Generator, draft: PartialTask, room: TaskCapacity, references: References, seen: RaterHistory
+    rng: np.random.Generator, draft: PartialTask, capacity: TaskCapacity, references: References, history: RaterHistory
 ) -> tuple[list[Screen], list[ControlShortfall]]:
     """Return the screens of a task with its control items, whose screens are as wide as those of ratings.
 
@@ -39,52 +44,54 @@ def add_control_screens(
 
     Parameters
     ----------
-    references : names of the references of each document. seen : the rater's earlier tasks.
+    references : names of the references of each document. history : the rater's earlier tasks.
     """
     screens = list(draft.screens)
     short: list[ControlShortfall] = []
-    if room.controls.has_any_control and sort_rating_screens_by_size(screens):
-        chosen = _screens_to_repeat(rng, screens, room, references, draft.quota)
-        needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, room)
+    if capacity.controls.has_any_control and sort_rating_screens_by_size(screens):
+        chosen = _screens_to_repeat(rng, screens, capacity, references, draft.quota)
+        needed = draft.quota.kinds if draft.quota else _least_controls_of(screens, chosen, capacity)
         assigned = _assign_kinds(rng, chosen, needed, references)
-        size = sum_work([piece for screen in (*screens, *(again.screen for again in assigned)) for piece in screen])
+        size = sum_work([item for screen in (*screens, *(again.screen for again in assigned)) for item in screen])
         for again in assigned:
-            planned = PlannedScreenRepeat(room, size, again.screen)
-            size = planned.task_size_if_replaced_by(_insert(rng, screens, again, planned, references, seen))
+            planned = PlannedScreenRepeat(capacity, size, again.screen)
+            size = planned.task_size_if_replaced_by(_insert(rng, screens, again, planned, references, history))
         short = _list_missing_controls(screens, needed)
-    seen.add_task(screens)
+    history.add_task(screens)
     return screens, short + [
         ControlShortfall("distance", off)
-        for off in measure_distance_shortfalls(screens, room.controls.min_distance, seen)
+        for off in measure_repeat_distance_shortfalls(screens, capacity.controls.min_distance, history)
     ]
 
 
 def _n_rated(screens: Sequence[Screen]) -> int:
-    return sum(piece.role == "rating" for screen in screens for piece in screen)
+    return sum(item.role == "rating" for screen in screens for item in screen)
 
 
-def _least_controls_of(screens: Sequence[Screen], chosen: Sequence[Screen], room: TaskCapacity) -> Mapping[str, int]:
+def _least_controls_of(
+    screens: Sequence[Screen], chosen: Sequence[Screen], capacity: TaskCapacity
+) -> Mapping[str, int]:
     """Return the least number of control items of each kind that a task with these screens must contain."""
-    return count_control_items_for_total(room.controls, _n_rated(screens) + sum(map(len, chosen)))
+    return count_control_items_for_total(capacity.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
 def _screens_to_repeat(
     rng: np.random.Generator,
     screens: Sequence[Screen],
-    room: TaskCapacity,
+    capacity: TaskCapacity,
     references: References,
     quota: ControlQuota | None,
 ) -> list[Screen]:
     """Choose screens to show again that fit: random ones, or the smallest if 20 draws did not fit."""
     own = sort_rating_screens_by_size(screens)
-    able = [screen for screen in own if references.get(screen[0].document)] if room.controls.reference else own
-    size = sum_work([piece for screen in screens for piece in screen])
+    able = [screen for screen in own if references.get(screen[0].document)] if capacity.controls.reference else own
+    size = sum_work([item for screen in screens for item in screen])
     for draw in range(DRAWS + 1):
         drawn = [(able or own)[n] for n in rng.permutation(len(able or own))] if draw < DRAWS else own
         widths = [len(screen) for screen in drawn]
-        count = quota.screens if quota else count_needed_control_screens(room.controls, _n_rated(screens), widths)
+        count = quota.screens if quota else count_needed_control_screens(capacity.controls, _n_rated(screens), widths)
         chosen = [drawn[n % len(drawn)] for n in range(count)]
-        if room.is_within_limits(size + sum_work([piece for screen in chosen for piece in screen])):
+        if capacity.is_within_limits(size + sum_work([item for screen in chosen for item in screen])):
             break
     return chosen
 
@@ -113,7 +120,7 @@ def _insert(
     repeat_screen: _RepeatedScreen,
     planned: PlannedScreenRepeat,
     references: References,
-    seen: RaterHistory,
+    history: RaterHistory,
 ) -> Screen:
     """Show a screen again, or another one of the same width, and return it."""
 
@@ -121,14 +128,14 @@ def _insert(
         able = "reference" not in repeat_screen.kinds or bool(references.get(screen[0].document))
         return able and len(screen) == len(repeat_screen.screen) and planned.can_be_replaced_by(screen)
 
-    room = planned.room
-    original, gap = choose_screen_to_repeat(rng, screens, seen, room, stands_in)
+    capacity = planned.capacity
+    original, gap = choose_screen_to_repeat(rng, screens, history, capacity, stands_in)
     pairs = zip(repeat_screen.kinds, original, strict=True)
-    screens.insert(gap, tuple(make_control_item(kind, piece, room.controls, references) for kind, piece in pairs))
+    screens.insert(gap, tuple(make_control_item(kind, item, capacity.controls, references) for kind, item in pairs))
     return original
 
 
 def _list_missing_controls(screens: Sequence[Screen], needed: Mapping[str, int]) -> list[ControlShortfall]:
     """List the kinds of which the task has fewer than it must."""
-    roles = Counter[str](piece.role for screen in screens for piece in screen)
+    roles = Counter[str](item.role for screen in screens for item in screen)
     return [ControlShortfall(kind, least - roles[kind]) for kind, least in needed.items() if roles[kind] < least]

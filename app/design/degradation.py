@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from app.design.design import Degradation
+from app.design.design_choices import Degradation
 from app.domain.errors import Invalid
 
 _UNSPACED = ("zh", "ja", "th", "lo", "km", "my", "bo", "yue", "wuu")
@@ -75,7 +75,7 @@ class DonorTexts:
             places[words] = (*places.get(words, ()), place)
         return cls(tuple(_units(text, has_no_word_spaces(language)) for text in able), MappingProxyType(places))
 
-    def units_of_other_texts(self, text: str) -> Sequence[list[str]]:
+    def list_units_of_other_texts(self, text: str) -> Sequence[list[str]]:
         """Return the units of texts whose words differ from those of a text."""
         same = self.places.get(tuple(text.split()), ())
         return [units for place, units in enumerate(self.units) if place not in same] if same else self.units
@@ -111,9 +111,9 @@ def degrade_text(
     units = _units(text, characters)
     if method == "rotation":
         return _rotation(rng, units, characters)
-    able = (donors if isinstance(donors, DonorTexts) else DonorTexts.from_texts(donors, language)).units_of_other_texts(
-        text
-    )
+    able = (
+        donors if isinstance(donors, DonorTexts) else DonorTexts.from_texts(donors, language)
+    ).list_units_of_other_texts(text)
     if not able or not units:
         raise Invalid(f"{method} needs a text, and others of the language to take words from")
     if method == "span_replacement":

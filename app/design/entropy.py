@@ -39,10 +39,10 @@ def normalized_entropy(load: Codes) -> Floats:
     return np.asarray((np.log(total) - _xlogx(load).sum(axis=-1) / total) / np.log(n), dtype=np.float64)
 
 
-def normalized_entropy_of_counts(counts: Sequence[int]) -> float:
+def compute_normalized_entropy_of_counts(counts: Sequence[int]) -> float:
     """Return the normalized entropy of the work of one group of raters, from one count each.
 
-    >>> round(normalized_entropy_of_counts([10, 10]), 6), normalized_entropy_of_counts([10, 0])
+    >>> round(compute_normalized_entropy_of_counts([10, 10]), 6), compute_normalized_entropy_of_counts([10, 0])
     (1.0, 0.0)
     """
     return float(normalized_entropy(np.array(counts, dtype=np.int64)))

@@ -10,7 +10,7 @@ from math import ceil
 import numpy as np
 
 from app.design.allocation_input import AllocationInput
-from app.design.design import ControlRules, Design
+from app.design.design_choices import ControlRules, Design
 from app.design.design_inputs import Codes, DocumentToPlan, SegmentRange, TestSet, Unit, WorkSize
 from app.design.duplicates import group_systems_by_text
 from app.domain.errors import Invalid
@@ -48,7 +48,7 @@ class GroupedOutputs:
         )
 
 
-def split_documents_into_ranges(
+def split_documents_into_segment_ranges(
     design: Design, documents: Sequence[DocumentToPlan], chosen: Sequence[int]
 ) -> list[SegmentRange]:
     """Split documents (given by index) into what an item shows: whole documents, stretches, or single segments."""
@@ -56,7 +56,7 @@ def split_documents_into_ranges(
     result = []
     for index in chosen:
         words = documents[index].words
-        pieces = len(words) if design.has_segment_items else -(-len(words) // limit) if limit else 1
+        pieces = len(words) if design.has_single_segment_items else -(-len(words) // limit) if limit else 1
         for n in range(pieces):  # as even as possible
             first, last = len(words) * n // pieces, len(words) * (n + 1) // pieces
             result.append(SegmentRange(index, first + 1, last, sum(words[first:last])))
@@ -150,7 +150,8 @@ def group_outputs(
             name: test_set.output_fingerprints_in_range(key, name, stretch.first, stretch.last) for name in systems
         }
         outputs = [
-            DistinctOutput(len(kept), names) for names in group_systems_by_text(marks, share=design.share_duplicates)
+            DistinctOutput(len(kept), names)
+            for names in group_systems_by_text(marks, share_duplicates=design.share_duplicates)
         ]
         if not outputs:
             continue

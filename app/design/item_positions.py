@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.design_inputs import WorkSize
-from app.design.order import ItemToPlace, Screen
+from app.design.item_order import ItemToPlace, Screen
 from app.design.plan import OriginalItemPosition, PlanItem, PlannedItemGroup, Task
 
 

@@ -47,7 +47,7 @@ class JsonObjectReader:
             return default
         return value
 
-    def read_flag(self, name: str, *, default: bool) -> bool:
+    def read_boolean(self, name: str, *, default: bool) -> bool:
         """Read true or false."""
         value = self._get(name)
         if value is None or isinstance(value, bool):
@@ -109,17 +109,17 @@ class JsonObjectReader:
             self.note_fault(name, "names a key twice")
         return tuple(value)
 
-    def read_nested_object(self, name: str, inner: Callable[[JsonObjectReader], T], default: T) -> T:
+    def read_nested_object(self, name: str, parse: Callable[[JsonObjectReader], T], default: T) -> T:
         """Read a nested object; the default if it is missing or null."""
         value = self._get(name)
-        return default if value is None else self._read_nested(value, (name,), inner)
+        return default if value is None else self._read_nested(value, (name,), parse)
 
-    def read_value_of_any_shape(self, name: str, inner: Callable[[object, Callable[[str], None]], T], default: T) -> T:
+    def read_value_of_any_shape(self, name: str, parse: Callable[[object, Callable[[str], None]], T], default: T) -> T:
         """Read a value with several possible shapes; the default if it is missing or null."""
         value = self._get(name)
-        return default if value is None else inner(value, lambda msg: self.note_fault(name, msg))
+        return default if value is None else parse(value, lambda msg: self.note_fault(name, msg))
 
-    def read_list(self, name: str, inner: Callable[[JsonObjectReader], T]) -> tuple[T, ...]:
+    def read_list(self, name: str, parse: Callable[[JsonObjectReader], T]) -> tuple[T, ...]:
         """Read a list of objects; empty if it is missing or null."""
         value = self._get(name)
         if value is None:
@@ -127,11 +127,11 @@ class JsonObjectReader:
         if not isinstance(value, list):
             self.note_fault(name, "must be a list")
             return ()
-        return tuple(self._read_nested(entry, (name, n), inner) for n, entry in enumerate(value))
+        return tuple(self._read_nested(entry, (name, n), parse) for n, entry in enumerate(value))
 
-    def _read_nested(self, value: object, place: tuple[str | int, ...], inner: Callable[[JsonObjectReader], T]) -> T:
+    def _read_nested(self, value: object, place: tuple[str | int, ...], parse: Callable[[JsonObjectReader], T]) -> T:
         reader = JsonObjectReader(value, self._loc + place, self._places)
-        result = inner(reader)
+        result = parse(reader)
         reader.note_unknown_fields()
         return result
 
@@ -142,7 +142,7 @@ class JsonObjectReader:
 
 
 def read_decoded_json_object(
-    body: object, inner: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str
+    body: object, parse: Callable[[JsonObjectReader], T], *, loc: tuple[str | int, ...], title: str
 ) -> T:
     """Read one object completely.
 
@@ -150,7 +150,7 @@ def read_decoded_json_object(
     """
     places: list[Place] = []
     reader = JsonObjectReader(body, loc, places)
-    result = inner(reader)
+    result = parse(reader)
     reader.note_unknown_fields()
     if places:
         first = places[0]

@@ -6,12 +6,12 @@ import numpy as np
 
 from app.design.allocation_input import AllocationInput
 from app.design.assignment import count_groups_by_bucket_and_rater, draw_documents_from_buckets
-from app.design.design import Overlap
+from app.design.design_choices import OverlapRules
 from app.design.design_inputs import Codes
 
 
 def choose_overlap_documents(
-    rng: np.random.Generator, overlap: Overlap, bucket_of_document: Codes, n_raters_by_bucket: Codes
+    rng: np.random.Generator, overlap: OverlapRules, bucket_of_document: Codes, n_raters_by_bucket: Codes
 ) -> Codes:
     """Return the indices of overlap documents, drawn equally from the buckets with enough people.
 

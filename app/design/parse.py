@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import get_args
 
-from app.design.design import (
+from app.design.design_choices import (
     MOST_COLUMNS,
     Arm,
     BalanceRule,
@@ -14,10 +14,10 @@ from app.design.design import (
     ControlRules,
     Degradation,
     Design,
-    DocumentChoice,
+    DocumentSelection,
     ExplicitBucket,
     Grouping,
-    Overlap,
+    OverlapRules,
     Placement,
     Presentation,
     Shuffle,
@@ -64,18 +64,18 @@ def _design(at: JsonObjectReader) -> Design:
         structure=structure,
         balance=at.read_value_of_any_shape("balance", _balance, BalanceRule()),
         unit=at.read_choice("unit", get_args(Unit), "items"),
-        even_out=at.read_flag("even_out", default=False),
+        even_out=at.read_boolean("even_out", default=False),
         ratings_per_item=ratings,
         overlap=_overlap(at, structure, ratings),
         buckets=at.read_nested_object("buckets", _buckets, BucketRules()),
         systems=at.read_optional_distinct_texts("systems"),
-        documents=at.read_value_of_any_shape("documents", _documents, DocumentChoice()),
+        documents=at.read_value_of_any_shape("documents", _documents, DocumentSelection()),
         task=at.read_nested_object("task", lambda inner: _task(inner, structure), _task_of(structure)),
         arms=at.read_list("arms", _arm),
         cross=at.read_choice("cross", ("groups", "raters"), "groups"),
         controls=at.read_nested_object("controls", lambda inner: _controls(inner, structure), _controls_of(structure)),
         calibration=at.read_nested_object("calibration", _calibration, None),
-        share_duplicates=at.read_flag("share_duplicates", default=structure != "latin_square"),
+        share_duplicates=at.read_boolean("share_duplicates", default=structure != "latin_square"),
         seed=at.read_optional_whole_number("seed", least=0, most=LARGEST_SEED),
     )
     _check_together(at, design)
@@ -103,12 +103,12 @@ def _balance(value: object, wrong: Callable[[str], None]) -> BalanceRule:
     return BalanceRule()
 
 
-def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> Overlap | None:
+def _overlap(at: JsonObjectReader, structure: Structure, ratings: int) -> OverlapRules | None:
     """Return the overlap: if items are judged once, a share is judged twice, unless it is null."""
-    default = Overlap() if ratings == 1 and structure != "latin_square" and not at.has_field("overlap") else None
+    default = OverlapRules() if ratings == 1 and structure != "latin_square" and not at.has_field("overlap") else None
     return at.read_nested_object(
         "overlap",
-        lambda inner: Overlap(
+        lambda inner: OverlapRules(
             inner.read_share("share", 0.15),
             inner.read_whole_number("ratings_per_item", ratings + 1, least=2, most=1000),
         ),
@@ -129,7 +129,7 @@ def _buckets(at: JsonObjectReader) -> BucketRules:
     if at.has_field("raters_per_bucket"):
         size = at.read_whole_number("raters_per_bucket", 1, least=1, most=MOST)
         return BucketRules("sized", size, at.read_optional_whole_number("count", least=1, most=MOST))
-    if not at.read_flag("auto", default=True):
+    if not at.read_boolean("auto", default=True):
         at.note_fault("auto", "must be true, or give raters_per_bucket or explicit")
     return BucketRules()
 
@@ -140,18 +140,18 @@ def _bucket(at: JsonObjectReader) -> ExplicitBucket:
     )
 
 
-def _documents(value: object, wrong: Callable[[str], None]) -> DocumentChoice:
+def _documents(value: object, wrong: Callable[[str], None]) -> DocumentSelection:
     match value:
         case bool():
             pass
         case int() as sample if sample >= 1:
-            return DocumentChoice(sample=sample)
+            return DocumentSelection(sample=sample)
         case {"sample": int() as sample, **rest} if sample >= 1 and rest in ({}, {"by": "domain"}):
-            return DocumentChoice(sample=sample, by_domain=bool(rest))
+            return DocumentSelection(sample=sample, by_domain=bool(rest))
         case list() if value and all(isinstance(key, str) for key in value) and len(set(value)) == len(value):
-            return DocumentChoice(keys=tuple(value))
+            return DocumentSelection(keys=tuple(value))
     wrong('must be null, keys (each once), a number of documents, or {"sample": number, "by": "domain"}')
-    return DocumentChoice()
+    return DocumentSelection()
 
 
 def _task_of(structure: Structure) -> TaskRules:

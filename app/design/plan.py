@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from app.design.design import Arm, Design
+from app.design.design_choices import Arm, Design
 from app.design.design_inputs import Role, WorkSize
-from app.design.even_out import LoadRebalancing
+from app.design.load_rebalancing import LoadRebalancingResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Plan:
     tasks: tuple[Task, ...]
     unmet: tuple[UnmetRequest, ...] = ()
     notes: tuple[str, ...] = ()
-    evened: LoadRebalancing | None = None
+    evened: LoadRebalancingResult | None = None
     common: tuple[PlanItem, ...] = ()
     inputs: str = ""
 

@@ -266,8 +266,8 @@ def _rater_pairs(plan: Plan) -> tuple[int, int]:
 def list_unmet_recommendations(plan: Plan) -> tuple[UnmetRecommendation, ...]:
     """List where a design deviates from the recommendations of Riley et al. 2024 (§3), and what this costs.
 
-    The figures follow from the variance components of WMT23 zh-en and en-de (`app/stats/planning/planning.py`);
-    tests/stats/planning/test_planning.py checks them.
+    The figures follow from the variance components of WMT23 zh-en and en-de (`app/stats/planning/power_and_cost.py`);
+    tests/stats/planning/test_power_and_cost.py checks them.
     """
     design = plan.design
     sentences = []

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 
 from app.design.allocation_input import AllocationInput
+from app.design.balanced_assignment import GroupAllocation
 from app.design.design_inputs import Rater, TestSet, WorkSize
 from app.design.grouping import GroupedOutputs
+from app.design.item_order import ItemToPlace
 from app.design.open_groups import OpenGroup, OpenGroupAssignments
-from app.design.order import ItemToPlace
 from app.design.plan import Bucket, Plan
 from app.design.task_maker import TaskInputs
-from app.design.workload import GroupAllocation
 
 
 def sum_kept_work_by_rater(plan: Plan, kept: Collection[int], raters: Iterable[Rater]) -> Mapping[str, WorkSize]:

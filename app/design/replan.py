@@ -12,7 +12,7 @@ from app.design.assemble import assemble_tasks
 from app.design.buckets import keep_one_account_per_person
 from app.design.compile import SeedStreams, hash_design_inputs
 from app.design.design_inputs import Rater, SegmentRange, System, TestSet
-from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_ranges
+from app.design.grouping import GroupedOutputs, group_outputs, split_documents_into_segment_ranges
 from app.design.open_groups import OpenGroup, OpenGroupAssignments, assign_open_groups
 from app.design.plan import Bucket, ChangeKind, Plan, PlannedDocument, PlannedItemGroup, UnmetRequest
 from app.design.remaining_work import (
@@ -68,7 +68,7 @@ def plan_remaining_tasks(
     *,
     handed_in: Collection[int],
     started: Collection[int] = (),
-    bought: Collection[str] = (),
+    added_documents: Collection[str] = (),
     seed: int | None = None,
     rebalance: bool = False,
 ) -> Replan:
@@ -78,7 +78,7 @@ def plan_remaining_tasks(
     ----------
     plan : the plan in force. test_set, systems, raters : as they are now; raters who left are not among them.
     handed_in, started : numbers of the plan's tasks. A started task stays with its rater, if the rater stays.
-    bought : documents of the test set that were not in the plan.
+    added_documents : documents of the test set that were not in the plan.
     rebalance : whether all open groups are distributed evenly, also to new raters; otherwise only those move that must.
 
     Returns
@@ -100,7 +100,7 @@ def plan_remaining_tasks(
     account = {rater.person_key: rater.key for rater in able}
     same = {rater.key: account[rater.person_key] for rater in raters}
     taken = {unit: {same.get(key, key) for key in keys} for unit, keys in state.taken.items()}
-    buckets = _buckets(plan, able, bought, rebalance=rebalance)
+    buckets = _buckets(plan, able, added_documents, rebalance=rebalance)
     now = tuple(sorted(system.key for system in systems))
     grouped = _material(plan, test_set, now, buckets)
     squares = _squares(draw, plan, state, test_set, now, buckets, grouped)
@@ -177,7 +177,9 @@ class _PlanProgress:
             yield (group.document, group.first, group.last, system)
 
 
-def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str], *, rebalance: bool) -> tuple[Bucket, ...]:
+def _buckets(
+    plan: Plan, raters: Sequence[Rater], added_documents: Collection[str], *, rebalance: bool
+) -> tuple[Bucket, ...]:
     """Return buckets with the remaining raters; new raters join the buckets they name, else those that lost somebody.
 
     With rebalance they join all buckets, and so do raters without work.
@@ -200,7 +202,7 @@ def _buckets(plan: Plan, raters: Sequence[Rater], bought: Collection[str], *, re
         left[bucket.number] = tuple(sorted({*stay, *joining}))
     documents = {bucket.number: list(bucket.documents) for bucket in plan.buckets}
     staffed = [number for number, keys in left.items() if keys] or list(left)
-    for key in sorted(set(bought)):
+    for key in sorted(set(added_documents)):
         fewest = min(staffed, key=lambda number: (len(documents[number]), number))
         documents[fewest].append(key)
     return tuple(
@@ -214,7 +216,7 @@ def _material(plan: Plan, test_set: TestSet, systems: Sequence[str], buckets: Se
     index = {document.key: n for n, document in enumerate(test_set.documents)}
     chosen = sorted(index[key] for bucket in buckets for key in bucket.documents if key in index)
     return group_outputs(
-        plan.design, test_set, systems, split_documents_into_ranges(plan.design, test_set.documents, chosen)
+        plan.design, test_set, systems, split_documents_into_segment_ranges(plan.design, test_set.documents, chosen)
     )
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from app.design.design import Design
+from app.design.design_choices import Design
 from app.design.design_inputs import Codes, DocumentToPlan, Floats, System
 from app.domain.errors import Invalid, Place
 

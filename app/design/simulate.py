@@ -11,7 +11,7 @@ import numpy as np
 
 from app.design.allocation_input import make_output_allocation_input
 from app.design.assignment import assign_groups_in_simulated_studies
-from app.design.design import Grouping
+from app.design.design_choices import Grouping
 from app.design.design_inputs import Bools, Codes
 from app.design.entropy import assign_groups_for_target_entropy
 from app.domain.errors import Invalid

@@ -10,18 +10,24 @@ import numpy as np
 
 from app.design.allocation_input import AllocationInput
 from app.design.arms import interleave_tasks_of_arms
+from app.design.balanced_assignment import GroupAllocation
 from app.design.calibration import place_calibration_items
 from app.design.control_items import ControlShortfall, add_control_items
 from app.design.control_screens import add_control_screens
-from app.design.design import Design, Placement
+from app.design.design_choices import Design, Placement
 from app.design.design_inputs import Rater, TestSet
 from app.design.grouping import GroupedOutputs
+from app.design.item_order import (
+    ItemToPlace,
+    ScreenBlock,
+    SystemOrders,
+    arrange_items_in_system_rounds,
+    arrange_items_on_screens,
+)
 from app.design.item_positions import TaskDraft
-from app.design.order import ItemToPlace, ScreenBlock, SystemOrders, arrange_items_on_screens, arrange_system_rounds
 from app.design.plan import PlannedItemGroup, UnmetRequest
 from app.design.repeats import RaterHistory
-from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, fill_tasks
-from app.design.workload import GroupAllocation
+from app.design.task_packing import PartialTask, TaskCapacity, count_fitting_columns, pack_blocks_into_tasks
 from app.domain.plural_forms import pluralize
 
 
@@ -102,15 +108,15 @@ class RaterTaskMaker:
         flat = [(arm, draft) for arm in range(n_arms) for draft in drafts[arm]]
         order = interleave_tasks_of_arms(_runs(flat, n_arms), start % n_arms)
         references = {document.key: document.references for document in self.work.test_set.documents}
-        room = TaskCapacity.for_rater(self.work.design, [piece for _, draft in flat for piece in draft.all_items()])
-        seen, tasks = RaterHistory(), []
+        capacity = TaskCapacity.for_rater(self.work.design, [item for _, draft in flat for item in draft.all_items()])
+        history, tasks = RaterHistory(), []
         for task in order:
             arm, draft = flat[task]
             top_up = self.work.design.structure == "sr_plus_dc"
-            if room.task.columns > 1:
-                shown, short = add_control_screens(self.rng, draft, room, references, seen)
+            if capacity.task.columns > 1:
+                shown, short = add_control_screens(self.rng, draft, capacity, references, history)
             else:
-                shown, short = add_control_items(self.rng, draft, room, references, seen, top_up=top_up)
+                shown, short = add_control_items(self.rng, draft, capacity, references, history, top_up=top_up)
             self.troubles.short += short
             tasks.append(TaskDraft(tuple(shown), arm if self.work.design.arms else None, _numbers_of_groups(draft)))
         return tasks
@@ -127,11 +133,11 @@ class RaterTaskMaker:
         blocks = place_calibration_items(
             self._blocks(planned), [self._copy_shared_items(pack) for pack in shared], self._placement()
         )
-        room = TaskCapacity.for_rater(
-            self.work.design, [piece for block in blocks for screen in block for piece in screen]
+        capacity = TaskCapacity.for_rater(
+            self.work.design, [item for block in blocks for screen in block for item in screen]
         )
-        drafts, oversize = fill_tasks(self.rng, blocks, room)
-        self.troubles.oversize.update(piece.document for piece in oversize)
+        drafts, oversize = pack_blocks_into_tasks(self.rng, blocks, capacity)
+        self.troubles.oversize.update(item.document for item in oversize)
         if self.work.design.task.shuffle == "items":
             for draft in drafts:
                 draft.screens = [draft.screens[n] for n in self.rng.permutation(len(draft.screens))]
@@ -152,10 +158,10 @@ class RaterTaskMaker:
         packs = [self._make_unplaced_items(group, of) for group, of in shuffled]
         if design.grouping == "psxs":
             return [self._columns(pack) for pack in packs]
-        singles = [piece for pack in packs for piece in pack]
+        singles = [item for pack in packs for item in pack]
         if design.grouping == "system_balanced" and design.task.shuffle != "none":
-            singles = arrange_system_rounds(self.rng, singles, self.orders)
-        return [((piece,),) for piece in singles]
+            singles = arrange_items_in_system_rounds(self.rng, singles, self.orders)
+        return [((item,),) for item in singles]
 
     def _make_unplaced_items(self, group: PlannedItemGroup, of: int) -> list[ItemToPlace]:
         grouped = self.work.outputs
@@ -180,7 +186,7 @@ class RaterTaskMaker:
         ordered = list(pack)
         if self.work.design.task.shuffle != "none":
             place_of = self.orders.next_order()
-            ordered.sort(key=lambda piece: place_of[piece.systems[0]])
+            ordered.sort(key=lambda item: place_of[item.systems[0]])
         columns = self.work.design.task.columns
         fitting = (
             count_fitting_columns(columns, ordered, TaskCapacity.for_rater(self.work.design, ordered))
@@ -193,7 +199,7 @@ class RaterTaskMaker:
 
     def _copy_shared_items(self, pack: Sequence[ItemToPlace]) -> ScreenBlock:
         """Copy shared items, so that every rater's item has its own place."""
-        own = [replace(piece) for piece in pack]
+        own = [replace(item) for item in pack]
         return self._columns(own) if own[0].systems else ((own[0],),)
 
     def _by_document(self, planned: Sequence[tuple[PlannedItemGroup, int]]) -> list[ScreenBlock]:
@@ -201,14 +207,11 @@ class RaterTaskMaker:
         by_document: dict[str, list[ItemToPlace]] = {}
         for group, of in planned:
             by_document.setdefault(group.document, []).extend(self._make_unplaced_items(group, of))
-        return [
-            tuple((piece,) for piece in sorted(pieces, key=lambda piece: piece.first))
-            for pieces in by_document.values()
-        ]
+        return [tuple((item,) for item in sorted(items, key=lambda item: item.first)) for items in by_document.values()]
 
 
 def _numbers_of_groups(draft: PartialTask) -> frozenset[int]:
-    return frozenset(piece.group for piece in draft.all_items() if piece.group is not None)
+    return frozenset(item.group for item in draft.all_items() if item.group is not None)
 
 
 def _runs(flat: Sequence[tuple[int, PartialTask]], n_arms: int) -> list[list[tuple[int, ...]]]:

@@ -18,13 +18,13 @@ class MalformedDelimitedText(ValueError):
         self.line = line
 
 
-def read_delimited(text: str) -> Iterator[tuple[int, list[str]]]:
+def read_delimited_rows(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield rows of cells separated by commas, semicolons or tabs, each with its first line, from 1.
 
     A byte order mark is skipped. A cell in double quotes may contain separators and line ends, which become LF. Raises
     MalformedDelimitedText.
 
-    >>> list(read_delimited('key;note\\r\\nr1;"a;\\r\\nb"\\r\\nr2;\\r\\n'))
+    >>> list(read_delimited_rows('key;note\\r\\nr1;"a;\\r\\nb"\\r\\nr2;\\r\\n'))
     [(1, ['key', 'note']), (2, ['r1', 'a;\\nb']), (4, ['r2', ''])]
     """
     lines = io.StringIO(text.removeprefix("\ufeff"), newline=None)

@@ -86,10 +86,10 @@ KNOWN = tuple(sorted({*_SCRIPTS, *_LATIN_LANGUAGES, "en-GB", "en-US", "pt-BR", "
 """Codes that forms offer; any other code is valid too."""
 
 
-def scripts_of_language(language: str | None) -> frozenset[str] | None:
+def find_scripts_of_language(language: str | None) -> frozenset[str] | None:
     """Return the scripts in which a language is written; None for an unknown language.
 
-    >>> sorted(scripts_of_language("zh-Hans")), scripts_of_language("sr_Latn"), scripts_of_language("xx")
+    >>> sorted(find_scripts_of_language("zh-Hans")), find_scripts_of_language("sr_Latn"), find_scripts_of_language("xx")
     (['CJK'], frozenset({'LATIN'}), None)
     """
     if language is None:

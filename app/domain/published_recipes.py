@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from app.domain.recipe_choices import ScoringChoice
-from app.domain.recipe_value import Recipe
+from app.domain.recipe_definition import Recipe
 
 NAMED: Mapping[str, Recipe] = MappingProxyType(
     {

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.errors import Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 
 NAME = "questionnaires"
 """The campaign setting that contains them."""

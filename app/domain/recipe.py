@@ -32,8 +32,8 @@ from app.domain.recipe_choices import (
     Unit,
     ZeroMethod,
 )
-from app.domain.recipe_parsing import WrongValue, parse_field, parse_option
-from app.domain.recipe_value import CHOICES, DEFAULT_SEED, DEFAULTS, Recipe
+from app.domain.recipe_definition import CHOICES, DEFAULT_SEED, DEFAULTS, Recipe
+from app.domain.recipe_field_parsing import InvalidRecipeValue, parse_recipe_field, parse_recipe_option
 
 __all__ = [
     "CHECKED_AGAINST",
@@ -89,8 +89,8 @@ def apply_query_options_to_recipe(base: Recipe, options: Mapping[str, Sequence[s
         if name in _NOT_CHOICES:
             continue
         try:
-            values[name] = parse_option(name, option)
-        except WrongValue as error:
+            values[name] = parse_recipe_option(name, option)
+        except InvalidRecipeValue as error:
             wrong.append(Place(("query", _printable_name(name)), str(error)))
     if wrong:
         raise _invalid(wrong)
@@ -115,8 +115,8 @@ def parse_recipe_json(body: Mapping[str, object], named_recipes: Mapping[str, Re
         if name in {"name", "hash"}:
             continue
         try:
-            values[name] = parse_field(name, value)
-        except WrongValue as error:
+            values[name] = parse_recipe_field(name, value)
+        except InvalidRecipeValue as error:
             wrong.append(Place(("body", _printable_name(name)), str(error)))
     called = body.get("name", "custom")
     if not isinstance(called, str) or not is_key(called):

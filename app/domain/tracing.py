@@ -51,14 +51,14 @@ def is_tracing() -> bool:
     return _tracer is not None
 
 
-def current_traceparent() -> str | None:
+def get_current_traceparent() -> str | None:
     """Return the `traceparent` of the current work."""
     return _current.get()
 
 
-def continue_trace(context: str | None) -> None:
+def continue_trace(traceparent: str | None) -> None:
     """Set the current `traceparent` received from elsewhere; a process without its own spans passes it on."""
-    _current.set(context)
+    _current.set(traceparent)
 
 
 @contextmanager

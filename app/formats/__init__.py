@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from app.domain.errors import NotFound
 from app.formats.base import Format
-from app.formats.kit.reading import read_blocks, read_lines
+from app.formats.kit.reading import read_byte_blocks, read_lines
 
-__all__ = ["ALL", "get_format", "read_blocks", "read_lines"]
+__all__ = ["ALL", "get_format", "read_byte_blocks", "read_lines"]
 
 
 def _discover() -> Mapping[str, Format]:

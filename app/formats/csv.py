@@ -27,7 +27,7 @@ from app.formats.base import (
     Record,
     VoidedJudgmentRow,
 )
-from app.formats.kit.records import decode_record, encode_record, identify_record
+from app.formats.kit.records import decode_record, encode_record, make_record_identity_key
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
 
@@ -66,7 +66,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     with ExternalSorter() as entries:
         for record in records:
             if isinstance(record, JudgmentRow):
-                entries.add(f"{identify_record(record)}\0\0{encode_record(record)}".encode())
+                entries.add(f"{make_record_identity_key(record)}\0\0{encode_record(record)}".encode())
             elif isinstance(record, VoidedJudgmentRow):
                 voids[record.task, record.item, record.position, record.rater] = record.reason
             elif isinstance(record, MetricScoreRow):

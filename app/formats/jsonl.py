@@ -18,7 +18,7 @@ from operator import itemgetter
 from app.domain.errors import Invalid
 from app.formats.base import Format, InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.reading import read_lines, refuse_file
-from app.formats.kit.records import decode_record, encode_record, identify_record
+from app.formats.kit.records import decode_record, encode_record, make_record_identity_key
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
 from app.formats.kit.whitespace import WhitespaceStripper
@@ -36,7 +36,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
         for file in files:
             for record, text in _records(file, context, log):
                 place = f"{record.at.file}\0{record.at.line}"
-                sorter.add(f"{identify_record(record)}\0\0{text}\0\0{place}".encode())
+                sorter.add(f"{make_record_identity_key(record)}\0\0{text}\0\0{place}".encode())
         log.raise_bad_lines()
         strip = WhitespaceStripper(log)
         for record in _without_repetition(sorter, log):
@@ -146,7 +146,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
     digest, n = hashlib.sha256(), 0
     with ExternalSorter() as sorter:
         for record in records:
-            sorter.add(f"{identify_record(record)}\0\0{encode_record(record)}".encode())
+            sorter.add(f"{make_record_identity_key(record)}\0\0{encode_record(record)}".encode())
         for text in _with_header(sorter):
             line = text + b"\n"
             digest.update(line)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.domain.errors import StorageFull, Unavailable
-from app.domain.tracing import continue_trace, current_traceparent
+from app.domain.tracing import continue_trace, get_current_traceparent
 from app.storage.db import Database
 from app.storage.jobs_queue import QueueEntry
 from app.storage.processes import IdleTimeMeter
@@ -52,14 +52,16 @@ class ComputingProcess:
     url: str
     role: str | None
     name: str
-    yielding: bool = True
+    low_priority: bool = True
     ratings_folder: RatingsFolder | None = None
     last_job: int | None = None
     used: float = field(default_factory=time.monotonic)
     _process: SpawnProcess | None = None
     _line: Connection | None = None
 
-    def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def compute_queue_entry(
+        self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event
+    ) -> Ending:
         """Compute an entry; if it is no longer wanted, or this worker is stopped, kill the process at once.
 
         Raises ComputingFailed if the process ends by itself, ComputingUnavailable if a later attempt may succeed.
@@ -67,7 +69,7 @@ class ComputingProcess:
         line = self._start()
         still = IdleTimeMeter(self._process.pid or 0) if self._process is not None else None
         self.last_job, self.used = entry.job_id, time.monotonic()
-        line.send((entry.task, entry.job_id, entry.n, current_traceparent()))
+        line.send((entry.task, entry.job_id, entry.n, get_current_traceparent()))
         asked = time.monotonic()
         while not line.poll(0.1):
             if stopping.is_set():
@@ -117,7 +119,7 @@ class ComputingProcess:
         ours, theirs = context.Pipe()
         process = context.Process(
             target=run_computing_child,
-            args=(theirs, self.url, self.role, self.name, self.yielding, self.ratings_folder),
+            args=(theirs, self.url, self.role, self.name, self.low_priority, self.ratings_folder),
             daemon=True,
         )
         process.start()
@@ -126,7 +128,7 @@ class ComputingProcess:
         return ours
 
 
-class ComputingProcesses:
+class ComputingProcessPool:
     """A number of processes, each for one entry of the queue at a time."""
 
     def __init__(
@@ -136,17 +138,19 @@ class ComputingProcesses:
         role: str | None,
         name: str,
         *,
-        yielding: bool = True,
+        low_priority: bool = True,
         ratings_folder: RatingsFolder | None = None,
     ) -> None:
-        self._free = [ComputingProcess(url, role, name, yielding, ratings_folder) for _ in range(n)]
+        self._free = [ComputingProcess(url, role, name, low_priority, ratings_folder) for _ in range(n)]
         self._changed = threading.Condition()
 
-    def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def compute_queue_entry(
+        self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event
+    ) -> Ending:
         """Compute an entry in a free process, if possible one with the job's data. Raises the errors of a process."""
         process = self._choose_process(entry.job_id)
         try:
-            return process.compute_entry(entry, wanted=wanted, stopping=stopping)
+            return process.compute_queue_entry(entry, wanted=wanted, stopping=stopping)
         finally:
             with self._changed:
                 self._free.append(process)
@@ -171,13 +175,13 @@ class ComputingProcesses:
         self.end_idle_processes(0)
 
 
-def _step_back(*, yielding: bool) -> None:
+def _step_back(*, low_priority: bool) -> None:
     """Lower the priority: use spare processor time, and about a tenth if all processors are busy.
 
     A still lower priority would mean no time at all: next to a few busy processes, a job in the idle class, or with the
     lowest weight, stands still for minutes.
     """
-    if not (yielding and _has_own_weight()):
+    if not (low_priority and _has_own_weight()):
         os.nice(NICE)
 
 
@@ -221,7 +225,7 @@ def run_computing_child(
     url: str,
     role: str | None,
     name: str,
-    yielding: bool = True,
+    low_priority: bool = True,
     ratings_folder: RatingsFolder | None = None,
 ) -> None:
     """Run in the child: compute the entries from the connection, one after another. Any error ends the process.
@@ -232,7 +236,7 @@ def run_computing_child(
     from app.jobs.job_steps import QueueEntryComputer
 
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _step_back(yielding=yielding)
+    _step_back(low_priority=low_priority)
     database = Database(url, size=2, role=role, ratings_folder=ratings_folder)
     computer = QueueEntryComputer(database, name)
     while True:
@@ -242,7 +246,7 @@ def run_computing_child(
         except (EOFError, ConnectionError):
             return
         try:
-            computer.compute_entry(task, job_id, n)
+            computer.compute_queue_entry(task, job_id, n)
             passing = ""
         except (Unavailable, StorageFull) as error:
             passing = error.title()

@@ -21,7 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.domain.errors import AppError, Invalid, Unavailable
-from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcesses, Ending
+from app.jobs.computing import ASK_EVERY, ComputingFailed, ComputingProcessPool, Ending
 from app.jobs.job_steps import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports.kit.report import Chunk, LocalChunkComputer
 from app.services.jobs.jobs import CHUNK
@@ -161,20 +161,22 @@ class NeedsLocalFiles(Exception):
     """The cluster cannot compute this chunk, because it reads files of this machine."""
 
 
-class DaskComputing:
-    """Like `ComputingProcesses`, but a cluster computes the chunks of reports. This worker's processes do the rest."""
+class DaskComputingPool:
+    """Like `ComputingProcessPool`, but a cluster computes chunks of reports. This worker's processes do the rest."""
 
-    def __init__(self, database: Database, processes: ComputingProcesses, cluster: DaskCluster) -> None:
+    def __init__(self, database: Database, processes: ComputingProcessPool, cluster: DaskCluster) -> None:
         self._database, self._processes, self._cluster = database, processes, cluster
         self._computer = QueueEntryComputer(database, f"dask {cluster.address}")
 
-    def compute_entry(self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event) -> Ending:
+    def compute_queue_entry(
+        self, entry: QueueEntry, *, wanted: Callable[[], bool], stopping: threading.Event
+    ) -> Ending:
         """Compute an entry.
 
-        Raises the errors of `ComputingProcesses.compute_entry` and of `DaskCluster.compute_job_chunk`.
+        Raises the errors of `ComputingProcessPool.compute_queue_entry` and of `DaskCluster.compute_job_chunk`.
         """
         if entry.task != CHUNK or not can_compute_without_database(self._database, entry.job_id):
-            return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
+            return self._processes.compute_queue_entry(entry, wanted=wanted, stopping=stopping)
         looks = 0
 
         def find_ending() -> Ending | None:
@@ -190,9 +192,9 @@ class DaskComputing:
             return self._cluster.compute_job_chunk(job_id, chunk, n, find_ending=find_ending)
 
         try:
-            self._computer.compute_entry(entry.task, entry.job_id, entry.n, compute=compute)
+            self._computer.compute_queue_entry(entry.task, entry.job_id, entry.n, compute=compute)
         except NeedsLocalFiles:
-            return self._processes.compute_entry(entry, wanted=wanted, stopping=stopping)
+            return self._processes.compute_queue_entry(entry, wanted=wanted, stopping=stopping)
         except ChunkInterrupted as interruption:
             return interruption.ending
         return "done"

@@ -16,7 +16,7 @@ from typing import Any, overload
 from app.domain.errors import AppError, Invalid
 from app.reports.inputs.snapshot import load_snapshot
 from app.reports.kit import store
-from app.reports.kit.report import Chunk, ReportWork
+from app.reports.kit.report import Chunk, ReportComputation
 from app.reports.kit.request import parse_report_options
 from app.reports.stability import report as stability
 from app.services.jobs import (
@@ -28,16 +28,24 @@ from app.services.jobs import (
     report_requests,
     segment_scores,
 )
-from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, WINDOW, JobInputsChanged, JobRequest, RandomDrawFailed
+from app.services.jobs.jobs import (
+    CHUNK,
+    FINISH,
+    PREPARE,
+    WINDOW,
+    JobInputsChanged,
+    JobRequest,
+    RandomDrawFailed,
+)
 from app.services.plans import plan_jobs, replan_jobs
 from app.services.tasks import progress_jobs
 from app.storage import jobs as stored
 from app.storage import jobs_queue, reports
+from app.storage.current_organization import organization_number_from_row_id, use_organization
 from app.storage.db import Database, OrganizationGone
 from app.storage.free_memory import MemoryTooSmall
 from app.storage.jobs_queue import QueueEntry
-from app.storage.organizations import organization_number_from_row_id, use_organization
-from app.storage.ratings_files.engine import DuckdbNotInstalled
+from app.storage.ratings_files.duckdb_engine import DuckdbNotInstalled
 from app.web.metrics import JOB_SECONDS
 
 ChunkComputer = Callable[[int, Chunk, int], bytes]
@@ -51,23 +59,25 @@ MAY_FIT_LATER = (RandomDrawFailed, DuckdbNotInstalled, MemoryTooSmall)
 """Refusals that may not recur: another seed is drawn, the extra gets installed, or there is more memory."""
 
 
-def _earlier_stability(database: Database, request: JobRequest) -> ReportWork[Any]:
+def _earlier_stability(database: Database, request: JobRequest) -> ReportComputation[Any]:
     ((campaign, version),) = request.campaigns.items()
     with database.transaction() as session:
-        return stability.make_work_for_old_jobs(session, load_snapshot(session, campaign, version), request.arguments)
+        return stability.make_computation_of_legacy_job(
+            session, load_snapshot(session, campaign, version), request.arguments
+        )
 
 
-OWN: Mapping[str, Callable[[Database, JobRequest], ReportWork[Any]]] = MappingProxyType(
+OWN: Mapping[str, Callable[[Database, JobRequest], ReportComputation[Any]]] = MappingProxyType(
     {
         stability.EARLIER: _earlier_stability,
-        rankings.KIND: rankings.make_ranking_work,
-        segment_scores.KIND: segment_scores.make_segment_scores_work,
-        ingest_reports.KIND: ingest_reports.make_ingest_report_work,
-        exclusion_preview.KIND: exclusion_preview.make_exclusion_preview_work,
-        progress_jobs.KIND: progress_jobs.make_progress_counts_work,
-        replan_jobs.KIND: replan_jobs.make_replan_work,
-        **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_work),
-        **dict.fromkeys(ranking_comparison.KINDS, ranking_comparison.make_ranking_comparison_work),
+        rankings.KIND: rankings.make_ranking_computation,
+        segment_scores.KIND: segment_scores.make_segment_scores_computation,
+        ingest_reports.KIND: ingest_reports.make_ingest_report_computation,
+        exclusion_preview.KIND: exclusion_preview.make_exclusion_preview_computation,
+        progress_jobs.KIND: progress_jobs.make_progress_counts_computation,
+        replan_jobs.KIND: replan_jobs.make_replan_computation,
+        **dict.fromkeys(plan_jobs.KINDS, plan_jobs.make_plan_computation),
+        **dict.fromkeys(ranking_comparison.KINDS, ranking_comparison.make_ranking_comparison_computation),
     }
 )
 """Jobs that the kit of reports does not compute."""
@@ -123,10 +133,10 @@ class QueueEntryComputer:
 
     def __init__(self, database: Database, name: str) -> None:
         self._database, self._name = database, name
-        self._held: OrderedDict[int, ReportWork[Any]] = OrderedDict()
+        self._held: OrderedDict[int, ReportComputation[Any]] = OrderedDict()
         self._reading = threading.Lock()
 
-    def compute_entry(
+    def compute_queue_entry(
         self, task: str, job_id: int, n: int | None = None, *, compute: ChunkComputer = compute_chunk_locally
     ) -> None:
         """Run an entry, unless the job has ended, perhaps with its organization. compute: computes a chunk somewhere.
@@ -151,12 +161,12 @@ class QueueEntryComputer:
             elif task == FINISH:
                 self._finish(row)
         except JobInputsChanged as error:
-            jobs.fail_job(self._database, job_id, error, again=True)
+            jobs.fail_job(self._database, job_id, error, may_succeed_later=True)
         except AppError as error:
             if error.kind in PASSING:
                 self._held.pop(row.id, None)  # a file that it reads may be gone
                 raise
-            jobs.fail_job(self._database, job_id, error, again=isinstance(error, MAY_FIT_LATER))
+            jobs.fail_job(self._database, job_id, error, may_succeed_later=isinstance(error, MAY_FIT_LATER))
 
     def _prepare(self, row: stored.Row) -> None:
         work = self._work(row)
@@ -206,7 +216,7 @@ class QueueEntryComputer:
                 JOB_SECONDS.labels(held.kind).observe((datetime.now(UTC) - held.created_at).total_seconds())
         self._held.pop(row.id, None)
 
-    def _work(self, row: stored.Row) -> ReportWork[Any]:
+    def _work(self, row: stored.Row) -> ReportComputation[Any]:
         """Return the rest of a job's work after its data are read, which happens once, as long as they are held."""
         with self._reading:
             work = self._held.pop(row.id, None)
@@ -218,12 +228,12 @@ class QueueEntryComputer:
         return work
 
 
-def load_job_work(database: Database, request: JobRequest) -> ReportWork[Any]:
+def load_job_work(database: Database, request: JobRequest) -> ReportComputation[Any]:
     """Read a job's data, at the versions of its request. Raises the error that refuses the request."""
     own = OWN.get(request.kind)
     if own is not None:
         return own(database, request)
-    kind = report_requests.find_report_kind_of_job(request.kind)
+    kind = report_requests.get_report_kind_of_job(request.kind)
     given = parse_report_options(kind, request.arguments)
     with database.transaction() as session:
         about = store.filter_settings_read_by_report(

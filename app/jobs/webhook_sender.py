@@ -19,8 +19,8 @@ from app.services.every_organization import list_open_organization_numbers
 from app.services.webhooks import delivery
 from app.services.webhooks.addresses import AllowedWebhookAddresses, parse_ip_address
 from app.services.webhooks.delivery import DeliveryResult, PendingDelivery
+from app.storage.current_organization import organization_number_from_row_id, use_organization
 from app.storage.db import Database
-from app.storage.organizations import organization_number_from_row_id, use_organization
 
 LOOK_EVERY = 1.0  # seconds between checks for due events
 AT_ONCE = 16

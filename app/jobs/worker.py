@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from app.domain.errors import AppError, Unavailable
-from app.jobs.queue import Worker
+from app.jobs.queue_worker import QueueWorker
 from app.jobs.webhook_sender import WebhookSender
 from app.services.campaigns.housekeeping import clean_up_expired_data
 from app.services.every_organization import run_for_each_organization
@@ -46,7 +46,7 @@ def run_worker(
     beat: Callable[[], None],
     alive: Callable[[], None] = lambda: None,
     processes: int = 1,
-    yielding: bool = True,
+    low_priority: bool = True,
     webhook_addresses: AllowedWebhookAddresses = ONLY_PUBLIC,
     media: MediaSettings | None = None,
     dask_scheduler: str | None = None,
@@ -54,15 +54,17 @@ def run_worker(
     """Compute reports, and sweep every `every` seconds, until told to stop.
 
     beat: called after each round that reached the database, so that a check can tell a working worker from a stuck one.
-    alive: called before each round. If the database is away for a while, or full, the worker waits. yielding: compute
-    with spare processor time only. webhook_addresses: where webhooks may go, besides public addresses. media: where
-    media are, so that files of no campaign can be deleted. dask_scheduler: address of the cluster that computes the
-    chunks of reports; `processes` is then how many are requested at a time.
+    alive: called before each round. If the database is away for a while, or full, the worker waits. low_priority:
+    compute with spare processor time only. webhook_addresses: where webhooks may go, besides public addresses. media:
+    where media are, so that files of no campaign can be deleted. dask_scheduler: address of the cluster that computes
+    the chunks of reports; `processes` is then how many are requested at a time.
 
     Raises ComputingStopped or WebhookSendingStopped if a thread ends unexpectedly; a supervisor then starts another
     worker.
     """
-    worker = Worker(database, processes=processes, stop=stop, yielding=yielding, dask_scheduler=dask_scheduler)
+    worker = QueueWorker(
+        database, processes=processes, stop=stop, low_priority=low_priority, dask_scheduler=dask_scheduler
+    )
     computing = threading.Thread(target=worker.run, name="jobs")
     sender = WebhookSender(database, stop=stop, allowed=webhook_addresses)
     sending = threading.Thread(target=sender.run, name="webhooks")

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from app.domain.errors import AppError, Conflict, Unavailable
+from app.pearmut.app_state import PearmutAppState
 from app.pearmut.bodies import AnnotatorItemIn, NextItemIn, PearmutAnswersIn, read_body
-from app.pearmut.errors import json_response
-from app.pearmut.state import PearmutState
+from app.pearmut.errors import make_json_response
 from app.services.pearmut import pages
-from app.services.pearmut.answers import SentAnnotation, record_sent_annotation
+from app.services.pearmut.answer_recording import SentAnnotation, record_sent_annotation
 from app.services.pearmut.assets import sign_asset_addresses
 from app.services.pearmut.users import PearmutUser, PearmutUserUnknown, authenticate_user
 from app.services.tasks import leases
@@ -61,11 +61,11 @@ async def get_next_item(request: Request) -> Response:
     if isinstance(step, PearmutUser):
         leased = await leases.lease_task(state.judging, rater=step.rater)
         step = await state.judging.run_transaction_in_thread(partial(_next_leased, state, step, leased))
-    return json_response(step)
+    return make_json_response(step)
 
 
 def _next_without_lease(
-    request: Request, state: PearmutState, body: NextItemIn, session: Session
+    request: Request, state: PearmutAppState, body: NextItemIn, session: Session
 ) -> pages.Response | PearmutUser:
     """Return what comes next, or the user if a lease is needed for it."""
     user = _user(request, state, body, session)
@@ -76,10 +76,10 @@ def _next_without_lease(
     return _respond(state, user, progress, session, place)
 
 
-def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, session: Session) -> pages.Response:
+def _next_leased(state: PearmutAppState, user: PearmutUser, leased: LeaseResult, session: Session) -> pages.Response:
     progress = pages.load_user_progress(session, user)
     if leased.task is not None:
-        place = pages.find_document_index_of_task(user, progress, leased.task.task)
+        place = pages.get_document_index_of_task(user, progress, leased.task.task)
         response = pages.make_item_response(session, user, progress, place, state.files.instructions)
         return sign_asset_addresses(session, user, response)
     if leased.why == "wait":
@@ -90,9 +90,9 @@ def _next_leased(state: PearmutState, user: PearmutUser, leased: LeaseResult, se
 
 
 def _respond(
-    state: PearmutState, user: PearmutUser, progress: pages.UserProgress, session: Session, place: int | str | None
+    state: PearmutAppState, user: PearmutUser, progress: pages.UserProgress, session: Session, place: int | str | None
 ) -> pages.Response:
-    place = pages.find_place_after_last_document(user, progress) if place is None else place
+    place = pages.find_next_form_or_goodbye(user, progress) if place is None else place
     if place is None:
         return pages.make_goodbye_response(user, progress)
     response = pages.make_item_response(session, user, progress, place, state.files.instructions)
@@ -110,7 +110,7 @@ async def get_own_item(request: Request) -> Response:
             session, user, pages.load_item_response(session, user, body.item_i, state.files.instructions)
         )
 
-    return json_response(await state.judging.run_transaction_in_thread(work))
+    return make_json_response(await state.judging.run_transaction_in_thread(work))
 
 
 @router.post("/log-response")
@@ -122,19 +122,19 @@ async def store_answers_and_hand_in_document(request: Request) -> Response:
     def work(session: Session) -> None:
         record_sent_annotation(session, _user(request, state, body, session), sent)
 
-    async with state.campaign_answer_lock(body.campaign_id):
+    async with state.get_campaign_answer_lock(body.campaign_id):
         await state.judging.run_transaction_in_thread(work)
-    return json_response("ok")
+    return make_json_response("ok")
 
 
-async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, PearmutState]:
+async def _read_body_of_user(request: Request, model: type[B]) -> tuple[B, PearmutAppState]:
     """Return the body; from now on, the request works for the organization of its user."""
     body = await read_body(request, model)
     await to_thread.run_sync(use_organization_of_credential, request, body.user_id)
-    return body, PearmutState.of_request(request)
+    return body, PearmutAppState.of_request(request)
 
 
-def _user(request: Request, state: PearmutState, body: NextItemIn, session: Session) -> PearmutUser:
+def _user(request: Request, state: PearmutAppState, body: NextItemIn, session: Session) -> PearmutUser:
     """Return the annotator. Raises PearmutUserUnknown, and TooManyUnknownUsers if an address tries many names."""
     loaded, address = state.campaigns.load(session, body.campaign_id), find_client_address(request.scope)
     wait = state.failures.seconds_until_next_try(address)

@@ -14,9 +14,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from app.pearmut import annotator, assets, manager
-from app.pearmut.errors import install_error_handlers, json_response
+from app.pearmut.app_state import WINDOW, PearmutAppState
+from app.pearmut.errors import install_error_handlers, make_json_response
 from app.pearmut.files import ABSENT, PearmutPackageFiles
-from app.pearmut.state import WINDOW, PearmutState
 from app.services.tasks.answer_context import AnswerableTaskCache
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
@@ -54,7 +54,7 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
     limits = options.strangers or UnauthenticatedLimits()
     app.state.database = database
     app.state.options = replace(options, body_limit=max(options.body_limit, LARGEST))
-    app.state.pearmut = PearmutState(judging, files, FailedSignIns(limits.failures, WINDOW))
+    app.state.pearmut = PearmutAppState(judging, files, FailedSignIns(limits.failures, WINDOW))
     app.include_router(annotator.router)
     app.include_router(manager.router)
     app.include_router(assets.router)
@@ -75,7 +75,7 @@ def _add_pages(app: FastAPI, files: PearmutPackageFiles) -> None:
     if folder is None:
 
         async def absent() -> Response:
-            return json_response(ABSENT, 404)
+            return make_json_response(ABSENT, 404)
 
         for path in ("/", "/annotate", "/dashboard"):
             app.add_api_route(path, absent, methods=["GET"])

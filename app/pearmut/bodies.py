@@ -9,9 +9,9 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictInt, StrictStr, ValidationError, field_validator
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
-from app.services.pearmut.answers import LATEST_TIME
-from app.web.bodies import read_strict_json_bytes
+from app.domain.validation_errors import list_first_validation_errors
+from app.services.pearmut.answer_recording import LATEST_TIME
+from app.web.request_bodies import read_strict_json_bytes
 
 M = TypeVar("M", bound=BaseModel)
 Name = Annotated[str, Field(min_length=1, max_length=1000)]

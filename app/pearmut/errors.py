@@ -16,7 +16,7 @@ KEPT = frozenset({408, 413, 429, 500, 503, 507})  # worth a retry, or faults of 
 BROKEN = "Something went wrong here. Your answers are not lost: the page sends them again."
 
 
-def json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def make_json_response(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a value as JSON, with its members in order."""
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
     return Response(body, status, media_type="application/json", headers={**HEADERS, **(headers or {})})
@@ -39,14 +39,14 @@ def _app_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 
     assert isinstance(error, AppError)  # noqa: S101 (as registered)
     status = STATUS.get(error.kind, 500)
     if status == 500:
-        return json_response(BROKEN, 500)
-    return json_response(describe_error(error), status if status in KEPT else 400, retry_after_header(error))
+        return make_json_response(BROKEN, 500)
+    return make_json_response(describe_error(error), status if status in KEPT else 400, retry_after_header(error))
 
 
 def _http_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 (as registered)
     assert isinstance(error, HTTPException)  # noqa: S101 (as registered)
-    return json_response(str(error.detail), error.status_code, dict(error.headers or {}))
+    return make_json_response(str(error.detail), error.status_code, dict(error.headers or {}))
 
 
 def _broken(request: Request, error: Exception) -> Response:  # noqa: ARG001 (the server logs it with its trace)
-    return json_response(BROKEN, 500)
+    return make_json_response(BROKEN, 500)

@@ -10,15 +10,15 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from app.domain.errors import Invalid
+from app.pearmut.app_state import PearmutAppState
 from app.pearmut.bodies import CampaignTokenIn, CampaignUserIn, NewCampaignsIn, NewUserCountIn, read_body
-from app.pearmut.errors import describe_error, json_response
-from app.pearmut.state import PearmutState
+from app.pearmut.errors import describe_error, make_json_response
 from app.services.access import tokens
 from app.services.access.organization_prefixes import parse_organization_number
 from app.services.access.tokens import BadCredential, Caller
 from app.services.pearmut import dashboard
 from app.services.pearmut.campaign_file import parse_campaign_file
-from app.services.pearmut.documents import PearmutCampaign
+from app.services.pearmut.loaded_campaign import PearmutCampaign
 from app.services.pearmut.loading import add_pearmut_campaign
 from app.services.pearmut.users import PearmutTokenWrong, authenticate_dashboard
 from app.storage.db import Session
@@ -32,14 +32,14 @@ PURGE = "Campaigns are not purged here: close it, or erase its annotators, on Pl
 
 async def _run_as_manager(request: Request, body: CampaignTokenIn, work: Work) -> Response:
     """Run a request of the campaign's manager. Raises PearmutTokenWrong."""
-    state = PearmutState.of_request(request)
+    state = PearmutAppState.of_request(request)
     await to_thread.run_sync(use_organization_of_credential, request, body.token or "")
 
     def run(session: Session) -> object:
         loaded = state.campaigns.load(session, body.campaign_id)
         return work(session, loaded, authenticate_dashboard(session, loaded, body.token or ""))
 
-    return json_response(await state.judging.run_transaction_in_thread(run))
+    return make_json_response(await state.judging.run_transaction_in_thread(run))
 
 
 @router.post("/dashboard-data")
@@ -57,7 +57,7 @@ async def get_dashboard_results(request: Request) -> Response:
     body = await read_body(request, CampaignTokenIn)
 
     def work(session: Session, loaded: PearmutCampaign, _: Caller) -> object:
-        return dashboard.compute_model_results(dashboard.list_log_lines(session, loaded))
+        return dashboard.compute_model_results(dashboard.list_annotation_log_lines(session, loaded))
 
     return await _run_as_manager(request, body, work)
 
@@ -101,13 +101,13 @@ async def add_users(request: Request) -> Response:
 @router.post("/purge-campaign")
 async def refuse_purge() -> Response:
     """Nothing is deleted here."""
-    return json_response(PURGE, 409)
+    return make_json_response(PURGE, 409)
 
 
 @router.post("/add-campaign")
 async def add_campaigns(request: Request) -> Response:
     """Load campaigns, all or none; tokens and links of users are in this answer only."""
-    body, state = await read_body(request, NewCampaignsIn), PearmutState.of_request(request)
+    body, state = await read_body(request, NewCampaignsIn), PearmutAppState.of_request(request)
     await to_thread.run_sync(use_organization_of_credential, request, body.token_main)
     given = body.campaign_data if isinstance(body.campaign_data, list) else [body.campaign_data]
 
@@ -120,9 +120,9 @@ async def add_campaigns(request: Request) -> Response:
         ]
 
     try:
-        return json_response({"status": "ok", "campaigns": await state.judging.run_transaction_in_thread(work)})
+        return make_json_response({"status": "ok", "campaigns": await state.judging.run_transaction_in_thread(work)})
     except Invalid as error:
-        return json_response({"error": describe_error(error)}, 400)
+        return make_json_response({"error": describe_error(error)}, 400)
 
 
 def _unbound_manager(session: Session, token: str) -> Caller:
@@ -143,7 +143,9 @@ Tokens = Annotated[list[str] | None, Query(alias="token", max_length=100)]
 @router.get("/download-annotations")
 async def download_annotations(request: Request, names: CampaignNames, campaign_tokens: Tokens = None) -> Response:
     """The log of each campaign."""
-    return await _download(request, names, campaign_tokens, "annotations.json", dashboard.list_log_lines, dict)
+    return await _download(
+        request, names, campaign_tokens, "annotations.json", dashboard.list_annotation_log_lines, dict
+    )
 
 
 @router.get("/download-progress")
@@ -174,7 +176,7 @@ async def _download(
     put: Callable[[list[tuple[str, object]]], object],
 ) -> Response:
     """Return a file of several campaigns, with a token for each; one token may be valid for all."""
-    state, secrets = PearmutState.of_request(request), campaign_tokens or []
+    state, secrets = PearmutAppState.of_request(request), campaign_tokens or []
     if len(secrets) not in (1, len(names)):
         raise Invalid("Mismatched campaign_id and token count")
     if len({parse_organization_number(secret) for secret in secrets}) > 1:
@@ -190,10 +192,10 @@ async def _download(
         return put(pairs)
 
     value = await state.judging.run_transaction_in_thread(work)
-    return json_response(value, headers={"Content-Disposition": f'attachment; filename="{file}"'})
+    return make_json_response(value, headers={"Content-Disposition": f'attachment; filename="{file}"'})
 
 
 @router.get("/export-results")
 async def refuse_results_export() -> Response:
     """Tables are made by the reports."""
-    return json_response(TABLES, 400)
+    return make_json_response(TABLES, 400)

@@ -10,18 +10,18 @@ from typing import Any
 
 from app.domain.errors import NotFound
 from app.protocols.base import Protocol
-from app.protocols.kit.as_custom import convert_to_custom_options
+from app.protocols.kit.custom_conversion import convert_to_custom_options
 from app.protocols.kit.forms import (
     QuestionNotAsked,
     RaterForm,
     check_answer,
+    find_payload_type,
     list_judged_levels,
     list_known_severities,
+    list_screen_preference_widgets,
+    list_widgets_at_level,
     make_rater_form,
     make_rubric,
-    payload_type,
-    screen_preference_widgets,
-    widgets_at_level,
 )
 from app.protocols.kit.marked_errors import list_span_faults as span_faults
 from app.protocols.kit.prefilled_errors import (
@@ -36,9 +36,9 @@ from app.protocols.kit.screen_preferences import PreferencePayload, check_prefer
 from app.protocols.kit.visible_texts import (
     ShownText,
     VisibleTextKinds,
-    find_text_kinds_of_basis,
     list_shown_texts,
     list_visible_text_labels,
+    resolve_visible_text_kinds,
 )
 
 __all__ = [
@@ -57,18 +57,18 @@ __all__ = [
     "convert_to_custom_options",
     "count_prefill_outcomes",
     "count_prefill_outcomes_without_ids",
-    "find_text_kinds_of_basis",
+    "find_payload_type",
     "get_protocol",
     "list_judged_levels",
     "list_known_severities",
+    "list_screen_preference_widgets",
     "list_shown_texts",
     "list_visible_text_labels",
+    "list_widgets_at_level",
     "make_rater_form",
     "make_rubric",
-    "payload_type",
-    "screen_preference_widgets",
+    "resolve_visible_text_kinds",
     "span_faults",
-    "widgets_at_level",
 ]
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 from app.protocols.widgets import ChoiceWidget as ChoiceWidget
 from app.protocols.widgets import CountWidget as CountWidget
 from app.protocols.widgets import CriteriaWidget as CriteriaWidget
@@ -258,7 +258,7 @@ class Protocol(Generic[P]):
             JudgmentMeasure("spans" if self.uses_profile else "score", self.higher_is_better, scale, self.uses_profile),
         )
 
-    def find_requested_measure(self, options: ScoringOptions) -> JudgmentMeasure:
+    def get_requested_measure(self, options: ScoringOptions) -> JudgmentMeasure:
         """Return the measure that these options request. Raises Invalid, naming the existing ones."""
         measures = self.list_judgment_measures(options)
         for measure in measures:

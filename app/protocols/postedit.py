@@ -24,7 +24,7 @@ from app.protocols.base import (
     TextEditWidget,
     WorkedExample,
 )
-from app.protocols.kit.edits import chrf, count_character_edits, count_ter_edits
+from app.protocols.kit.edits import compute_chrf, count_character_edits, count_ter_edits
 from app.protocols.widgets import LONGEST_TEXT
 from app.stats.ratings import ScoreScale
 
@@ -85,7 +85,7 @@ def score_judgment(payload: PosteditPayload, shown: JudgedTexts, options: Scorin
         raise Invalid(why, places=(Place(("text",), why),))
     before, after = shown.text.strip(), payload.text.strip()
     if name == "chrf":
-        return JudgmentScore(chrf(before, after))
+        return JudgmentScore(compute_chrf(before, after))
     if name == "levenshtein":
         return JudgmentScore(count_character_edits(before, after).rate)
     return JudgmentScore(

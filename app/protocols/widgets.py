@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from app.design.design import MOST_COLUMNS
+from app.design.design_choices import MOST_COLUMNS
 
 LONGEST_TEXT = 20_000
 PreferenceMode = Literal["best", "best_worst", "ranking"]

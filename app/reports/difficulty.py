@@ -14,10 +14,10 @@ from app.domain.keys import KEY_PATTERN
 from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.segment_scores import RaterOrMetricScores, load_metric_scores, make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.heat_map import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_system_mean_columns, make_table_section
-from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, ReportHeader, TableSection, make_undivided_computation
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.stats.difficulty import DocumentDifficultyTable, average_scores_by_document_and_system
 from app.stats.plain_values import number_or_none
@@ -50,7 +50,7 @@ class SystemMeansOnDocument(FrozenFiniteResultModel):
     counts: list[int]
 
 
-class SystemOnJudgedDocuments(FrozenFiniteResultModel):
+class SystemDifficultySummary(FrozenFiniteResultModel):
     """One system over the documents that it was judged on."""
 
     system: str
@@ -75,18 +75,18 @@ class DocumentDifficultyView(ReportHeader):
     same_documents: bool
     document_sd: float | None = Field(description="SD (n − 1) of the means of documents.")
     system_sd: float | None = Field(description="SD (n − 1) of the means of systems.")
-    systems: list[SystemOnJudgedDocuments] = Field(description="Best first.")
+    systems: list[SystemDifficultySummary] = Field(description="Best first.")
     documents: list[SystemMeansOnDocument] = Field(description="Easiest first.")
 
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: DocumentDifficultyOptions
-) -> ReportWork[DocumentDifficultyView]:
+) -> ReportComputation[DocumentDifficultyView]:
     if options.metric is not None and options.normalize == "z":
         raise Invalid("the query is not valid", places=(Place(("query", "normalize"), Z_OF_METRIC),))
     inputs = load_recipe_input(session, snapshots[0], options)
     scores = None if options.metric is None else load_metric_scores(session, inputs, options.metric)
-    return make_undivided_work(
+    return make_undivided_computation(
         lambda: _result(inputs, options, scores or make_rater_segment_scores(inputs, options.normalize))
     )
 
@@ -114,10 +114,10 @@ def _result(
 
 def _systems(
     means: DocumentDifficultyTable, inputs: RecipeInput, scores: RaterOrMetricScores
-) -> list[SystemOnJudgedDocuments]:
+) -> list[SystemDifficultySummary]:
     names = scores.rows.labels.systems
     return [
-        SystemOnJudgedDocuments(
+        SystemDifficultySummary(
             system=names[code],
             kind="human" if names[code] in inputs.humans else "mt",
             n=int(means.system_n[j]),
@@ -143,7 +143,7 @@ def _documents(means: DocumentDifficultyTable, scores: RaterOrMetricScores) -> I
 
 
 def _warnings(
-    means: DocumentDifficultyTable, scores: RaterOrMetricScores, systems: list[SystemOnJudgedDocuments], done: str
+    means: DocumentDifficultyTable, scores: RaterOrMetricScores, systems: list[SystemDifficultySummary], done: str
 ) -> Iterator[str]:
     yield from scores.warnings
     if not means.documents.size:
@@ -177,8 +177,10 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
     """Make a table of systems, and a table of documents with their means by system."""
     if not result.documents:
         return []
-    digits = captions.choose_decimals([*(row.mean for row in result.documents), *(row.mean for row in result.systems)])
-    systems: list[Column[SystemOnJudgedDocuments]] = [
+    digits = text_formatting.choose_decimals(
+        [*(row.mean for row in result.documents), *(row.mean for row in result.systems)]
+    )
+    systems: list[Column[SystemDifficultySummary]] = [
         Column(heading="System", key="system", names=True),
         Column(heading="Kind", key="kind"),
         Column(heading="Scores", key="n", digits=0),
@@ -195,8 +197,10 @@ def _tables(result: DocumentDifficultyView) -> Sequence[TableSection]:
         *make_system_mean_columns([row.system for row in result.systems], digits),
     ]
     return [
-        make_table_section("Systems", systems, result.systems, target=lambda row: {"system": row.system}),
-        make_table_section("Documents", documents, result.documents, target=lambda row: {"document": row.document}),
+        make_table_section("Systems", systems, result.systems, target_of_row=lambda row: {"system": row.system}),
+        make_table_section(
+            "Documents", documents, result.documents, target_of_row=lambda row: {"document": row.document}
+        ),
     ]
 
 
@@ -204,7 +208,7 @@ class _Cell(NamedTuple):
     """One system on one document, without a mean if there are no scores."""
 
     document: SystemMeansOnDocument
-    system: SystemOnJudgedDocuments
+    system: SystemDifficultySummary
     mean: float | None
     n: int
 
@@ -235,15 +239,15 @@ def _caption(result: DocumentDifficultyView) -> str:
         taken = f"scores of metric {result.metric}"
     spread = ""
     if result.document_sd is not None and result.system_sd is not None:
-        places = captions.choose_decimals([result.document_sd, result.system_sd])
+        places = text_formatting.choose_decimals([result.document_sd, result.system_sd])
         spread = (
-            f" SD between documents {captions.format_number(result.document_sd, places)}, "
-            f"between systems {captions.format_number(result.system_sd, places)}."
+            f" SD between documents {text_formatting.format_number(result.document_sd, places)}, "
+            f"between systems {text_formatting.format_number(result.system_sd, places)}."
         )
     cover = "" if result.coverage is None else f"; {100 * result.coverage:.1f} % of the cells are filled"
     return (
-        f"Mean segment score of {captions.pluralize(len(result.systems), 'system')} on "
-        f"{captions.pluralize(len(result.documents), 'document')}, {taken}{cover}."
+        f"Mean segment score of {text_formatting.pluralize(len(result.systems), 'system')} on "
+        f"{text_formatting.pluralize(len(result.documents), 'document')}, {taken}{cover}."
         f"{spread} Data version {version}, method {result.method_version}."
     )
 
@@ -258,7 +262,7 @@ def _map(result: DocumentDifficultyView) -> bytes:
         columns=[row.system for row in result.systems],
         cells=cells,
         ends=ends,
-        notes=[*map(captions.make_sentence, result.warnings), _caption(result)],
+        notes=[*map(text_formatting.make_sentence, result.warnings), _caption(result)],
         of_rows="document",
         of_columns="system",
         nothing="nothing is rated yet" if result.metric is None else "nothing has a score",

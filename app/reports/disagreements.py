@@ -14,10 +14,10 @@ from app.domain.keys import KEY_PATTERN
 from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.segment_scores import make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
-from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
+from app.reports.kit import text_formatting
+from app.reports.kit.charts.dot_and_scatter_plots import DotPlotRow, plot_dot_rows
 from app.reports.kit.columns import Column, make_csv_rows_function, make_table_section
-from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, ReportHeader, TableSection, make_undivided_computation
 from app.stats.disagreements import find_rater_differences_on_outputs, find_system_differences_on_segments
 from app.stats.ratings import Ratings
 from app.storage.db import Session
@@ -66,12 +66,12 @@ class DisagreementView(ReportHeader):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: DisagreementOptions
-) -> ReportWork[DisagreementView]:
+) -> ReportComputation[DisagreementView]:
     if options.other is not None and options.system in (None, options.other):
         problem = "a pair needs two systems: name the first as `system`"
         raise Invalid("the query is not valid", places=(Place(("query", "other"), problem),))
     inputs = load_recipe_input(session, snapshots[0], options)
-    return make_undivided_work(lambda: _compute(inputs, options))
+    return make_undivided_computation(lambda: _compute(inputs, options))
 
 
 def _compute(inputs: RecipeInput, options: DisagreementOptions) -> DisagreementView:
@@ -167,7 +167,7 @@ def _place(rows: Ratings, segment: int) -> dict[str, Any]:
 def _tables(result: DisagreementView) -> Sequence[TableSection]:
     if not result.disagreements:
         return []
-    digits = captions.choose_decimals(
+    digits = text_formatting.choose_decimals(
         value for each in result.disagreements for value in (each.first, each.second, each.spread)
     )
     pair = result.between == "systems"
@@ -185,7 +185,7 @@ def _tables(result: DisagreementView) -> Sequence[TableSection]:
     if not pair and any(each.rater for each in result.disagreements):
         columns.append(Column(heading="Lowest and highest by", text=lambda row: ", ".join(row.rater), names=True))
     title = "The largest disagreements, in descending order"
-    return [make_table_section(title, columns, result.disagreements, target=_target)]
+    return [make_table_section(title, columns, result.disagreements, target_of_row=_target)]
 
 
 def _target(row: DisagreementRow) -> dict[str, str]:
@@ -211,7 +211,7 @@ def _chart(result: DisagreementView) -> bytes:
     between = "the two systems" if result.between == "systems" else "the lowest and the highest rater"
     title = f"Disagreements in {next(iter(result.campaigns))}"
     return plot_dot_rows(
-        title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], ends=ends
+        title, f"The {FEW} largest disagreements: scores by {between}", rows, [_caption(result)], axis_limits=ends
     )
 
 

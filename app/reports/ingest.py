@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from app.domain.languages import detect_script, scripts_of_language
+from app.domain.languages import detect_script, find_scripts_of_language
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
 
@@ -80,8 +80,8 @@ def make_ingest_report(session: Session, campaign: str) -> IngestReport:
     """Count the test set and check its texts. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     keys = test_sets.load_active_system_keys(session, row.id)
-    tally, wanted = _Tally(), scripts_of_language(row.target_language)
-    written = scripts_of_language(row.source_language)
+    tally, wanted = _Tally(), find_scripts_of_language(row.target_language)
+    written = find_scripts_of_language(row.source_language)
     segments = words = 0
     names: set[str] = set()
     for segment in test_sets.stream_test_set(session, row.id):

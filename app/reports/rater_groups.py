@@ -17,10 +17,10 @@ from app.domain.questionnaires import MOMENTS, NAME, Question, read_questionnair
 from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.segment_scores import make_rater_segment_scores
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.heat_map import HeatMap, plot_heat_map, shade_scores
 from app.reports.kit.columns import Column, make_csv_rows_function, make_system_mean_columns, make_table_section
-from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, ReportHeader, TableSection, make_undivided_computation
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.stats.rater_groups import (
     SMALLEST_GROUP,
@@ -28,7 +28,7 @@ from app.stats.rater_groups import (
     RaterGroupStatistics,
     compute_rater_group_pair_statistics,
     compute_rater_group_statistics,
-    partition_into_large_groups,
+    merge_small_rater_groups,
 )
 from app.stats.ratings import Ratings
 from app.storage import questionnaires
@@ -118,10 +118,10 @@ class _Answers:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RaterGroupOptions
-) -> ReportWork[RaterGroupsView]:
+) -> ReportComputation[RaterGroupsView]:
     answers = _load_answers(session, snapshots[0], options.question)
     inputs = load_recipe_input(session, snapshots[0], options)
-    return make_undivided_work(lambda: _result(inputs, answers))
+    return make_undivided_computation(lambda: _result(inputs, answers))
 
 
 def _grouping_questions(snapshot: CampaignSnapshot) -> list[Question]:
@@ -194,7 +194,7 @@ def _group_raters(rows: Ratings, answers: _Answers) -> list[tuple[list[str | Non
     for code in np.unique(rows.rater).tolist():
         value = answers.given.get(rows.labels.raters[code])
         by_answer[value if isinstance(value, str) and value in by_answer else None].append(code)
-    folded = partition_into_large_groups([len(by_answer[value]) for value in options])
+    folded = merge_small_rater_groups([len(by_answer[value]) for value in options])
     return [
         ([options[place] for place in places], [code for place in places for code in by_answer[options[place]]])
         for places in folded
@@ -203,11 +203,11 @@ def _group_raters(rows: Ratings, answers: _Answers) -> list[tuple[list[str | Non
 
 def _name(values: Sequence[str | None]) -> str:
     """Return the answers of a group in one line, by the values of their options."""
-    return " / ".join(NO_ANSWER if value is None else captions.make_printable(value) for value in values)
+    return " / ".join(NO_ANSWER if value is None else text_formatting.make_printable(value) for value in values)
 
 
 def _label(question: Question) -> str:
-    return captions.make_printable(question.label.get("en") or next(iter(question.label.values())))
+    return text_formatting.make_printable(question.label.get("en") or next(iter(question.label.values())))
 
 
 def _best_first(rows: Ratings) -> list[int]:
@@ -255,7 +255,7 @@ def _tables(result: RaterGroupsView) -> Sequence[TableSection]:
     """Make tables of groups, of pairs of groups, and of the mean of each system in each group."""
     if not result.groups:
         return []
-    digits = captions.choose_decimals([mean for row in result.groups for mean in row.means])
+    digits = text_formatting.choose_decimals([mean for row in result.groups for mean in row.means])
     groups: list[Column[RaterGroup]] = [
         Column(heading="Answer", key="group", names=True),
         Column(heading="Raters", key="raters", digits=0),
@@ -336,7 +336,7 @@ def plot_group_means(result: RaterGroupsView) -> bytes:
         columns=result.systems,
         cells=cells,
         ends=ends,
-        notes=[*map(captions.make_sentence, result.warnings), _caption(result)],
+        notes=[*map(text_formatting.make_sentence, result.warnings), _caption(result)],
         of_columns="system",
         nothing="there are no groups to compare",
     )

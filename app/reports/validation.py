@@ -12,12 +12,12 @@ from pydantic import Field, TypeAdapter
 
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.rates import plot_simulated_and_nominal_rates
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
-from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, ReportHeader, TableSection, make_undivided_computation
 from app.stats.selection import select_rows_by_recipe
-from app.stats.validation.rates import WORLDS, NominalRateCheck, RecipeValidator, World, check_nominal_rates
+from app.stats.validation.recipe_validator import WORLDS, NominalRateCheck, RecipeValidator, World, check_nominal_rates
 from app.stats.validation.studies import StudyPopulation
 from app.storage.db import Session
 
@@ -90,16 +90,18 @@ class RecipeValidationView(ReportHeader):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RecipeValidationOptions
-) -> ReportWork[RecipeValidationView]:
+) -> ReportComputation[RecipeValidationView]:
     inputs = load_recipe_input(session, snapshots[0], options)
     # What the recipe excludes is not part of the tested design, but rows that are not ranked may count for moments.
     rows = select_rows_by_recipe(inputs.rows, inputs.recipe).ratings
     population = StudyPopulation.from_ratings(rows, inputs.documents)
     validation = RecipeValidator.from_ratings(population, replace(inputs.recipe, exclude=()), inputs.recipe.seed)
     if len(validation.truth.systems) < 2:
-        return make_undivided_work(partial(_result, inputs, validation, options.studies, {world: [] for world in TWO}))
+        return make_undivided_computation(
+            partial(_result, inputs, validation, options.studies, {world: [] for world in TWO})
+        )
     work = _Studies(validation, options.studies, _select_worlds(validation, options))
-    return ReportWork(work.n_chunks, work.run, partial(_finish, inputs, work))
+    return ReportComputation(work.n_chunks, work.run, partial(_finish, inputs, work))
 
 
 def _select_worlds(validation: RecipeValidator, options: RecipeValidationOptions) -> tuple[World, ...]:
@@ -117,18 +119,18 @@ class _Studies:
     worlds: tuple[World, ...]
 
     @property
-    def of_world(self) -> int:
+    def chunks_per_world(self) -> int:
         """The number of chunks per world."""
         return -(-self.studies // AT_ONCE)
 
     @property
     def n_chunks(self) -> int:
         """The number of all chunks."""
-        return self.of_world * len(self.worlds)
+        return self.chunks_per_world * len(self.worlds)
 
     def run(self, number: int) -> bytes:
         """Return the rates found in the studies of a chunk."""
-        world, part = divmod(number, self.of_world)
+        world, part = divmod(number, self.chunks_per_world)
         some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
         return _STUDIES.dump_json([self.validation.simulate_study_findings(self.worlds[world], n) for n in some])
 
@@ -206,17 +208,17 @@ def _broken(shares: Sequence[NominalRateCheck]) -> list[str]:
 
 
 def _format_nominal_rate(rate: NominalRateCheck) -> str:
-    return NONE if rate.expected is None else f"{rate.bound} {captions.format_number(rate.expected, 3)}"
+    return NONE if rate.expected is None else f"{rate.bound} {text_formatting.format_number(rate.expected, 3)}"
 
 
 def _broken_promise(rate: NominalRateCheck) -> str:
-    return f"{rate.meaning} {captions.format_number(rate.rate, 3)}, nominally {_format_nominal_rate(rate)}"
+    return f"{rate.meaning} {text_formatting.format_number(rate.rate, 3)}, nominally {_format_nominal_rate(rate)}"
 
 
 def _bounds(rate: NominalRateCheck) -> str:
     if rate.low is None or rate.high is None:
         return NONE
-    return f"{captions.format_number(rate.low, 3)} to {captions.format_number(rate.high, 3)}"
+    return f"{text_formatting.format_number(rate.low, 3)} to {text_formatting.format_number(rate.high, 3)}"
 
 
 def _format_observed_rate(rate: NominalRateCheck) -> str:
@@ -270,7 +272,7 @@ def _caption(result: RecipeValidationView) -> str:
 
 def _chart(result: RecipeValidationView) -> bytes:
     """Draw every rate with its bounds, beside the nominal rate."""
-    notes = [*map(captions.make_sentence, result.warnings), _caption(result)]
+    notes = [*map(text_formatting.make_sentence, result.warnings), _caption(result)]
     title = f"Error rates of recipe {result.recipe} on {', '.join(result.campaigns)}"
     return plot_simulated_and_nominal_rates(title, _by_world(result), notes)
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from app.storage.current_organization import DEFAULT, use_organization
 from app.storage.db import Database, OrganizationGone
 from app.storage.organization_list import list_nondefault_organizations
-from app.storage.organizations import DEFAULT, use_organization
 
 T = TypeVar("T")
 

@@ -6,7 +6,8 @@ that drives it sends this.
 
 from __future__ import annotations
 
-from app.simulation.model import (
+from app.simulation.questionnaires import draw_questionnaire_answers
+from app.simulation.rater_model import (
     RaterModel,
     RaterModelVariances,
     RaterTraits,
@@ -15,8 +16,7 @@ from app.simulation.model import (
     hash_text_with_source,
     parse_rater_model,
 )
-from app.simulation.model_template import CampaignForSimulation, OutputForSimulation, make_rater_model_template
-from app.simulation.questionnaires import draw_questionnaire_answers
+from app.simulation.rater_model_template import CampaignForSimulation, OutputForSimulation, make_rater_model_template
 from app.simulation.session import (
     AbandonTask,
     Act,
@@ -29,20 +29,20 @@ from app.simulation.session import (
     generate_session_actions,
 )
 from app.simulation.simulated_rater import SimulatedRater
-from app.simulation.task_view import SeenTask, parse_task
+from app.simulation.task_view import DisplayedTask, parse_task
 
 __all__ = [
     "AbandonTask",
     "Act",
     "CampaignForSimulation",
     "CampaignRaterForms",
+    "DisplayedTask",
     "HandInTask",
     "OutputForSimulation",
     "Pause",
     "RaterModel",
     "RaterModelVariances",
     "RaterTraits",
-    "SeenTask",
     "SendHeartbeat",
     "SendJudgment",
     "SendPreference",

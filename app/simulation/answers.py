@@ -23,7 +23,7 @@ from app.protocols.base import (
 )
 from app.simulation.draws import SeededRandom
 from app.simulation.simulated_rater import POINTS_A_WEIGHT, WEIGHTS, TextOpinion
-from app.simulation.task_view import SeenSegment
+from app.simulation.task_view import DisplayedSegment
 
 MAJOR = WEIGHTS["major"]
 POINTS_A_CRITICAL = 20.0  # counted down from the middle of the scale, for each critical error
@@ -35,7 +35,7 @@ class AnswerContext:
     """What an answer is made from. lower_is_better: names of criteria or fields for which lower values are better.
     stray_marks: the probability that a rater marks an error where none is planted."""
 
-    shown: SeenSegment
+    shown: DisplayedSegment
     opinion: TextOpinion
     draws: SeededRandom
     stray_marks: float = 0.0

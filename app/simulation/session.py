@@ -13,9 +13,9 @@ from typing import Any
 from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rater_form
 from app.protocols.base import Level, PreferenceWidget, Protocol, parse_scoring_options
 from app.simulation.answers import AnswerContext, fill_in_form, make_preference_payload
-from app.simulation.model import RaterModel, hash_text_with_source
+from app.simulation.rater_model import RaterModel, hash_text_with_source
 from app.simulation.simulated_rater import SimulatedRater, TextOpinion
-from app.simulation.task_view import LatestOwnAnswer, SeenItem, SeenScreen, SeenSegment, SeenTask
+from app.simulation.task_view import DisplayedItem, DisplayedScreen, DisplayedSegment, DisplayedTask, LatestOwnAnswer
 
 BEATS_EVERY = 60_000  # milliseconds of the rater's clock
 WORDS_A_SEGMENT = 20.0
@@ -96,7 +96,7 @@ class _Session:
     """A rater at work on a task. clock: of their page, in milliseconds. values: opinions of segments, by item."""
 
     mind: SimulatedRater
-    task: SeenTask
+    task: DisplayedTask
     forms: CampaignRaterForms
     page: str
     clock: int
@@ -117,7 +117,7 @@ class _Session:
 
 
 def generate_session_actions(
-    rater: SimulatedRater, task: SeenTask, forms: CampaignRaterForms, *, page: str
+    rater: SimulatedRater, task: DisplayedTask, forms: CampaignRaterForms, *, page: str
 ) -> SessionActs:
     """Yield what a rater sends while they go through a task; send the revision of each answer back in.
 
@@ -138,9 +138,9 @@ def generate_session_actions(
     yield HandInTask()
 
 
-def _item(session: _Session, item: SeenItem) -> Generator[Act, int | None, bool]:
+def _item(session: _Session, item: DisplayedItem) -> Generator[Act, int | None, bool]:
     """Judge an item, and return whether the rater leaves."""
-    answers: list[tuple[SeenSegment, int, TextOpinion]] = []
+    answers: list[tuple[DisplayedSegment, int, TextOpinion]] = []
     missing = {one.segment for one in session.task.missing if one.item == item.item}
     for segment in item.segments:
         if segment.segment not in missing:
@@ -176,7 +176,7 @@ def _is_unread(session: _Session, item: int, segment: int) -> bool:
     return session.mind.traits.careless or places.index((item, segment)) >= session.mind.traits.reads * len(places)
 
 
-def _opinion(session: _Session, item: int, segment: SeenSegment) -> TextOpinion:
+def _opinion(session: _Session, item: int, segment: DisplayedSegment) -> TextOpinion:
     """Form the opinion of a text that the model has, alone or beside another; if it has none, of the judged text."""
     texts = [one.text for one in reversed(segment.texts) if one.text is not None and one.side != "source"]
     others = [one.text for one in segment.texts if one.text is not None]
@@ -188,7 +188,7 @@ def _opinion(session: _Session, item: int, segment: SeenSegment) -> TextOpinion:
 
 
 def _judge(
-    session: _Session, item: int, segment: SeenSegment, opinion: TextOpinion, seen: int
+    session: _Session, item: int, segment: DisplayedSegment, opinion: TextOpinion, seen: int
 ) -> Generator[Act, int | None, int]:
     session.note("focus", item, segment.segment)
     seconds = session.mind.traits.seconds * (0.5 + 0.5 * segment.n_shown_words / (2 * WORDS_A_SEGMENT))
@@ -202,12 +202,12 @@ def _judge(
     return revision or seen + 1
 
 
-def _payload(session: _Session, level: Level, segment: SeenSegment, opinion: TextOpinion) -> dict[str, object]:
+def _payload(session: _Session, level: Level, segment: DisplayedSegment, opinion: TextOpinion) -> dict[str, object]:
     sheet = AnswerContext(segment, opinion, session.mind.draws, session.mind.traits.taste, session.forms.lower)
     return fill_in_form(session.forms.protocol.name, session.forms.at[level], sheet)
 
 
-def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, None]:
+def _document(session: _Session, item: DisplayedItem) -> Generator[Act, int | None, None]:
     """Judge an item as a whole, from the opinions of its segments, which are formed now if there are none."""
     values = session.values.get(item.item) or [_opinion(session, item.item, one).value for one in item.segments]
     session.values[item.item] = values
@@ -218,7 +218,7 @@ def _document(session: _Session, item: SeenItem) -> Generator[Act, int | None, N
 
 
 def _revise_answers(
-    session: _Session, item: int, answers: list[tuple[SeenSegment, int, TextOpinion]]
+    session: _Session, item: int, answers: list[tuple[DisplayedSegment, int, TextOpinion]]
 ) -> Generator[Act, int | None, None]:
     """Change some answers before the next item: the rater looks again and forms a new opinion."""
     for segment, revision, opinion in answers:
@@ -226,7 +226,7 @@ def _revise_answers(
             yield from _judge(session, item, segment, _opinion(session, item, segment), revision)
 
 
-def _screen(session: _Session, screen: SeenScreen) -> Generator[Act, int | None, None]:
+def _screen(session: _Session, screen: DisplayedScreen) -> Generator[Act, int | None, None]:
     if not any(one.screen == screen.screen for one in session.task.missing if one.screen is not None):
         return
     widget = next((one for one in session.forms.at["screen"].widgets if isinstance(one, PreferenceWidget)), None)

@@ -16,7 +16,7 @@ from statistics import fmean
 
 from app.protocols.base import Span
 from app.simulation.draws import SeededRandom
-from app.simulation.model import RaterModel, RaterTraits, TextGroundTruth
+from app.simulation.rater_model import RaterModel, RaterTraits, TextGroundTruth
 
 POINTS_A_WEIGHT = 10.0  # points of the scale lost per unit of MQM weight
 WEIGHTS = {"neutral": 0.0, "minor": 1.0, "major": 5.0, "critical": 25.0}

@@ -21,7 +21,7 @@ class LatestOwnAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenText:
+class DisplayedText:
     """A text on the screen. side: the side that spans marked in it belong to."""
 
     label: str
@@ -30,11 +30,11 @@ class SeenText:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenSegment:
+class DisplayedSegment:
     """A segment, with its texts in their order on the screen."""
 
     segment: int
-    texts: tuple[SeenText, ...]
+    texts: tuple[DisplayedText, ...]
     prefill: tuple[Span, ...] | None
     judgment: LatestOwnAnswer | None
 
@@ -56,16 +56,16 @@ class SeenSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenItem:
+class DisplayedItem:
     """An item. judgment: the answer for the document as a whole."""
 
     item: int
-    segments: tuple[SeenSegment, ...]
+    segments: tuple[DisplayedSegment, ...]
     judgment: LatestOwnAnswer | None
 
 
 @dataclass(frozen=True, slots=True)
-class SeenScreen:
+class DisplayedScreen:
     """The items that stand side by side."""
 
     screen: int
@@ -83,22 +83,22 @@ class AddressOfMissingJudgment:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTask:
+class DisplayedTask:
     """A task. missing: addresses without an answer."""
 
     task: str
     presentation: str
     state: str
     asked: tuple[str, ...]
-    screens: tuple[SeenScreen, ...]
-    items: tuple[SeenItem, ...]
+    screens: tuple[DisplayedScreen, ...]
+    items: tuple[DisplayedItem, ...]
     missing: tuple[AddressOfMissingJudgment, ...]
 
 
-_ADAPTER = TypeAdapter(SeenTask)
+_ADAPTER = TypeAdapter(DisplayedTask)
 
 
-def parse_task(body: bytes | Mapping[str, Any]) -> SeenTask:
+def parse_task(body: bytes | Mapping[str, Any]) -> DisplayedTask:
     """Read a task from a server's answer. Raises Invalid if it is not a task."""
     try:
         return _ADAPTER.validate_json(body) if isinstance(body, bytes) else _ADAPTER.validate_python(body)

@@ -49,10 +49,10 @@ def select_test_set_ratings(rows: Ratings) -> Ratings:
     return rows.where(np.isin(rows.role, [role.value for role in TEST_SET_ROLES]))
 
 
-def summarize_counts(counts: Codes) -> CountSummary | None:
+def summarize_nonzero_counts(counts: Codes) -> CountSummary | None:
     """Summarize counts without those that are 0; None if all are 0.
 
-    >>> summarize_counts(np.array([0, 3, 1, 2], dtype=np.int32))
+    >>> summarize_nonzero_counts(np.array([0, 3, 1, 2], dtype=np.int32))
     CountSummary(least=1, median=2.0, most=3)
     """
     some = counts[counts > 0]
@@ -67,10 +67,10 @@ def count_ratings_per_output(rows: Ratings) -> Codes:
     return np.unique(places, axis=1, return_counts=True)[1].astype(np.int32)
 
 
-def count_ratings_by_group(rows: Ratings, codes: Codes, n: int) -> tuple[RatingCounts, ...]:
-    """Count the ratings of each code from 0 to n − 1 that occurs; `codes` has one entry per row."""
+def count_ratings_by_group(rows: Ratings, codes: Codes, n_codes: int) -> tuple[RatingCounts, ...]:
+    """Count the ratings of each code from 0 to n_codes − 1 that occurs; `codes` has one entry per row."""
     counts = []
-    for code in range(n):
+    for code in range(n_codes):
         mine = codes == code
         if mine.any():
             segments = np.stack((rows.document[mine], rows.segment[mine]))

@@ -12,14 +12,14 @@ _BLOCK = 1 << 21  # values held at once
 _EVEN = 8  # block sizes are multiples of this, so that matrix products give the same sums as one large block
 
 
-def draws_per_block(size: int) -> int:
+def compute_draws_per_block(size: int) -> int:
     """Number of draws of `size` values that are held in memory at once."""
     return max(_EVEN, _BLOCK // max(size, 1) // _EVEN * _EVEN)
 
 
 def iterate_draw_block_sizes(draws: int, size: int) -> Iterator[int]:
     """Yield the number of draws in each block, for draws of `size` values."""
-    step = draws_per_block(size)
+    step = compute_draws_per_block(size)
     return (min(step, draws - start) for start in range(0, draws, step))
 
 
@@ -27,7 +27,7 @@ def iterate_bootstrap_document_counts(
     rng: np.random.Generator, documents: int, draws: int, *, rows: int | None = None
 ) -> Iterator[Floats]:
     """Draw D of D documents and count each; yields blocks of shape (≤ rows, D). rows: None chooses the block size."""
-    step = rows or draws_per_block(documents)
+    step = rows or compute_draws_per_block(documents)
     for start in range(0, draws, step):
         n = min(step, draws - start)
         if not documents:

@@ -22,12 +22,12 @@ def t_quantile(probability: float, degrees: Floats | Indices) -> Floats:
     return np.asarray(np.where(degrees > 0, scipy.special.stdtrit(usable, probability), np.nan), dtype=np.float64)
 
 
-def interval_half_widths(precision: EstimatePrecision, alpha: float) -> Floats:
+def compute_interval_half_widths(precision: EstimatePrecision, alpha: float) -> Floats:
     """Half the width of the two-sided 1 − α intervals."""
     return precision.error * t_quantile(1 - alpha / 2, precision.degrees)
 
 
-def minimum_detectable_difference(precision: EstimatePrecision, alpha: float) -> Floats:
+def compute_minimum_detectable_difference(precision: EstimatePrecision, alpha: float) -> Floats:
     """The difference that this design detects with 80 % power: (t_{1−α/2} + t_{.8})·SE; α is already divided by m.
 
     This is a property of the design, not the power of a test that was carried out.
@@ -35,7 +35,7 @@ def minimum_detectable_difference(precision: EstimatePrecision, alpha: float) ->
     return precision.error * (t_quantile(1 - alpha / 2, precision.degrees) + t_quantile(POWER, precision.degrees))
 
 
-def document_sums_relative_to_mean_of_systems(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
+def center_document_sums_across_systems(panel: ScoreMatrix) -> tuple[Floats, Floats] | None:
     """Document sums and weights of each system minus the mean of all systems, on segments that all systems share.
 
     The relative score is Σsums/Σweights. Shapes (S, D), (S, D); None if no segment has all systems.

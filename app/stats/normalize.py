@@ -67,7 +67,7 @@ class NormalizedRatings:
     warnings: tuple[str, ...]
 
 
-def moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> RaterMoments:
+def compute_moments_per_rater(ratings: Ratings, rows: Bools | None = None) -> RaterMoments:
     """Moments of every rater over `rows` (default: all), summed in canonical order."""
     used = np.ones(len(ratings), dtype=np.bool_) if rows is None else rows
     rater, score = ratings.rater[used], ratings.score[used]
@@ -99,8 +99,9 @@ def normalize_ratings(
     ratings : the rows to normalize; their rater codes index `moments`.
     method : `none`; `mean` x·M/m_r; `center` x − m_r + M; `error` c·x·(M/m_r)·E_r and `error_rate` the same with
         E_r/n_r, with c such that the mean over the rows behind the moments stays M; `z` (x − m_r)/s_r.
-    moments : from `moments_per_rater`, over ratings and repeats, over all rows of the unfiltered file (WMT), or over
-        calibration items. Scores of raters without such a row are unchanged; under `z` these raters count as constant.
+    moments : from `compute_moments_per_rater`, over ratings and repeats, over all rows of the unfiltered file (WMT),
+        or over calibration items. Scores of raters without such a row are unchanged; under `z` these raters count as
+        constant.
     sd0 : constant raters under `z`: `drop` their rows, z = `zero`, or `drop_z` (z missing, raw kept).
 
     Raises

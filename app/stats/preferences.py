@@ -23,7 +23,7 @@ from app.stats.ratings import Codes, Floats
 from app.stats.testing.adjust import adjust_p_values
 from app.stats.testing.permutation import (
     PairsWithSameSegments,
-    capped_number_of_permutations,
+    cap_number_of_permutations,
     count_extreme_permuted_sums,
 )
 
@@ -91,7 +91,7 @@ def compute_pair_preferences(
     )
 
 
-def smallest_possible_p(n_documents: int) -> float:
+def compute_smallest_possible_p(n_documents: int) -> float:
     """Return the smallest p of the permutation of `n_documents` documents: 2^(1 − D), and 1 without any."""
     return float(min(1.0, 2.0 ** (1 - n_documents)))
 
@@ -110,7 +110,7 @@ def _permutation_p_values(sums: Sequence[tuple[Floats, Floats]], alpha: float) -
     ]
     if not blocks:
         return np.empty(0)
-    draws = capped_number_of_permutations(len(blocks), alpha)
+    draws = cap_number_of_permutations(len(blocks), alpha)
     size = sums[0][0].size
     counted = count_extreme_permuted_sums(
         blocks, len(blocks), size, permutations=draws, seed=DEFAULT_SEED, two_sided=True
@@ -137,7 +137,7 @@ def _interval(mean: float, sums: npt.NDArray[Any], counts: Floats, alpha: float)
     known = estimate_ratio_precision(sums, counts)
     if not known.error > 0:  # all documents agree, which is no proof that the next one will
         return None
-    width = float(intervals.interval_half_widths(known, alpha))
+    width = float(intervals.compute_interval_half_widths(known, alpha))
     return max(-1.0, mean - width), min(1.0, mean + width)
 
 

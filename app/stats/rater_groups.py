@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
-from app.stats.metrics.pairs import PERMUTATIONS, PairPValues, compute_system_pair_p_values
+from app.stats.metrics.system_pair_p_values import PERMUTATIONS, SystemPairPValues, compute_system_pair_p_values
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Bools, Floats, Ratings
 
@@ -64,15 +64,15 @@ class RaterGroupPairStatistics:
     spa_pairs: int
 
 
-def partition_into_large_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
+def merge_small_rater_groups(sizes: Sequence[int], smallest: int = SMALLEST_GROUP) -> list[list[int]]:
     """Return which groups to merge so that each has `smallest` members or more: indices of `sizes`, by group.
 
     The smallest group joins the next smallest, the earlier one of equal ones, until all are large enough or one is
     left. Therefore no small group can be computed as a difference from the whole. Groups without members are left out.
 
-    >>> partition_into_large_groups([5, 1, 4, 2])
+    >>> merge_small_rater_groups([5, 1, 4, 2])
     [[0], [1, 3], [2]]
-    >>> partition_into_large_groups([6, 1, 4])
+    >>> merge_small_rater_groups([6, 1, 4])
     [[0], [1, 2]]
     """
     folded = [[n] for n, size in enumerate(sizes) if size]
@@ -157,7 +157,7 @@ class _MeansByGroup:
         sums = np.bincount(at, own, minlength=n_groups * n_outputs).reshape(n_groups, n_outputs)
         return cls(output[0], output[1], sums / np.maximum(n, 1), n)
 
-    def test_systems(self, rows: Ratings, group: int, permutations: int, seed: int) -> PairPValues:
+    def test_systems(self, rows: Ratings, group: int, permutations: int, seed: int) -> SystemPairPValues:
         """Return the one-sided p of every pair of systems on the segments for which the group rated both."""
         shape = (rows.n_systems, len(rows.labels.segment_document))
         score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)

@@ -9,7 +9,7 @@ import numpy as np
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import Recipe
 from app.stats.aggregate import Indices
-from app.stats.normalize import NormalizedRatings, format_rater_keys, moments_per_rater, normalize_ratings
+from app.stats.normalize import NormalizedRatings, compute_moments_per_rater, format_rater_keys, normalize_ratings
 from app.stats.ratings import Bools, RatingRole, Ratings
 from app.stats.selection import RowSelection
 
@@ -34,12 +34,12 @@ def normalize_ranked_rows(selection: RowSelection, ranked: Ratings, recipe: Reci
     Invalid : the moments are to use calibration items, and none was rated; or the scores do not allow the method.
     """
     if recipe.normalize == "none" or recipe.normalize == "auto":
-        return normalize_ratings(ranked, "none", moments=moments_per_rater(ranked))
+        return normalize_ratings(ranked, "none", moments=compute_moments_per_rater(ranked))
     rows = _rows_behind_moments(selection, recipe)
     if recipe.moments == "calibration" and len(ranked) and not rows.any():
         message = "no calibration item was rated; use moments=ratings"
         raise Invalid(message, places=(Place(("query", "moments"), message),))
-    moments = moments_per_rater(selection.ratings, rows)
+    moments = compute_moments_per_rater(selection.ratings, rows)
     result = normalize_ratings(ranked, recipe.normalize, moments=moments, sd0=recipe.sd0)
     if recipe.moments != "calibration":
         return result

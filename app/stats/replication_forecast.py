@@ -21,7 +21,7 @@ import scipy
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, round_scores
 from app.stats.inference.by_document import estimate_ratio_precision
-from app.stats.intervals import interval_half_widths
+from app.stats.intervals import compute_interval_half_widths
 from app.stats.ratings import Floats
 
 Claim = Literal["better", "worse", "not_worse", "equivalent"]
@@ -176,7 +176,9 @@ def forecast_replication_by_bootstrap(
         differences = sign * round_scores(x.sum(axis=1) / m.sum(axis=1))
         same += int((differences > 0).sum())
         again += int(
-            ((differences > 0) & (differences >= interval_half_widths(estimate_ratio_precision(x, m), alpha))).sum()
+            (
+                (differences > 0) & (differences >= compute_interval_half_widths(estimate_ratio_precision(x, m), alpha))
+            ).sum()
         )
         done += some
     return ReplicationChances(same / draws, again / draws, theta, error, n)

@@ -10,7 +10,7 @@ from math import exp, lgamma, sqrt
 from app.stats.ratings import Floats
 
 
-def cv_star(values: Floats, *, minimum: float = 0.0) -> float:
+def compute_cv_star(values: Floats, *, minimum: float = 0.0) -> float:
     """CV* = (1 + 1/(4n))·s*/|x̄|·100, in percent; 0 is perfect repetition.
 
     s* is the standard deviation without its bias in small samples, s/c₄(n). NaN below two values, or if their mean is
@@ -22,7 +22,7 @@ def cv_star(values: Floats, *, minimum: float = 0.0) -> float:
     minimum : lower end of the scale, which is shifted to 0 so that a scale from 1 to 7 and one from 0 to 6 are equal.
 
     >>> import numpy as np
-    >>> round(cv_star(np.array([5.64, 6.30]), minimum=1.0), 3)
+    >>> round(compute_cv_star(np.array([5.64, 6.30]), minimum=1.0), 3)
     13.24
     """
     n = values.size
@@ -31,13 +31,13 @@ def cv_star(values: Floats, *, minimum: float = 0.0) -> float:
     mean = float(values.mean()) - minimum
     if round(mean, 10) == 0:
         return float("nan")
-    return (1 + 1 / (4 * n)) * float(values.std(ddof=1)) / c4_correction(n) / abs(mean) * 100
+    return (1 + 1 / (4 * n)) * float(values.std(ddof=1)) / compute_c4_correction(n) / abs(mean) * 100
 
 
-def c4_correction(n: int) -> float:
+def compute_c4_correction(n: int) -> float:
     """E(s)/σ of n independent normal values: √(2/(n − 1))·Γ(n/2)/Γ((n − 1)/2).
 
-    >>> round(c4_correction(2), 6), round(c4_correction(10), 6)
+    >>> round(compute_c4_correction(2), 6), round(compute_c4_correction(10), 6)
     (0.797885, 0.972659)
     """
     return sqrt(2 / (n - 1)) * exp(lgamma(n / 2) - lgamma((n - 1) / 2))

@@ -53,7 +53,7 @@ def select_rows_by_recipe(ratings: Ratings, recipe: Recipe) -> RowSelection:
     roles = np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])
     accepted = rows.accepted if recipe.accepted_only else np.ones(len(rows), dtype=np.bool_)
     by_role, rejected = int((~roles).sum()), int((roles & ~accepted).sum())
-    dropped = count_dropped_rows_by_reason(recipe.exclude, of_documents, excluded, by_role, rejected)
+    dropped = make_dropped_row_counts(recipe.exclude, of_documents, excluded, by_role, rejected)
     ranked = roles & accepted
     if recipe.implausible_raters == "drop":
         with np.errstate(invalid="ignore"):
@@ -96,7 +96,7 @@ def refuse_unknown_exclusion(exclusion: ExclusionTarget) -> NoReturn:
     raise Invalid(what, places=(Place(("query", "exclude"), what),))
 
 
-def count_dropped_rows_by_reason(
+def make_dropped_row_counts(
     exclusions: Sequence[ExclusionTarget], of_documents: int, excluded: Sequence[int], by_role: int, rejected: int
 ) -> tuple[DroppedRowCount, ...]:
     """Count rows left out by reason, only for reasons that occurred.

@@ -47,9 +47,9 @@ class JudgmentCountsByRaterOrTask:
     count: Mapping[str, Table]
     mean: Mapping[str, Floats]
 
-    def share_of_owners_with_judgments(self, part: str) -> float | None:
-        """Share of the owners with at least one judgment of this part; None without owners."""
-        return number_or_none(float((self.count[part] > 0).mean())) if self.owner.size else None
+    def share_of_owners_with_judgments(self, kind: str) -> float | None:
+        """Share of the owners with at least one judgment of this kind (`PARTS`); None without owners."""
+        return number_or_none(float((self.count[kind] > 0).mean())) if self.owner.size else None
 
 
 def count_judgments_by_rater_or_task(ratings: Ratings, owner: Codes, humans: Bools) -> JudgmentCountsByRaterOrTask:

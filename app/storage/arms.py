@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import text
 
-from app.storage.attention import IS_CHECK
+from app.storage.attention_checks import IS_CHECK
 from app.storage.db import Session
 from app.storage.query_planning import execute_full_scan
 from app.storage.tables import arms, tasks

@@ -46,13 +46,13 @@ ON CONFLICT DO NOTHING"""
 
 
 def load_judgments_page(
-    session: Session, campaign_id: int, profile_id: int, *, after: int, limit: int, only: Mapping[str, object]
+    session: Session, campaign_id: int, profile_id: int, *, after: int, limit: int, filters: Mapping[str, object]
 ) -> tuple[list[Row], int | None]:
     """Return judgments with all their revisions, in the order in which they were stored.
 
     Also return the id of the last judgment searched if the page is not full although more are left to search.
     """
-    wanted = resolve_judgment_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, filters)
     if wanted is None:
         return [], None
     judgment_page = find_filtered_judgment_ids(session, campaign_id, wanted, after=after, limit=limit)
@@ -61,18 +61,18 @@ def load_judgments_page(
 
 
 def stream_judgment_rows(
-    session: Session, campaign_id: int, profile_id: int, *, only: Mapping[str, object]
+    session: Session, campaign_id: int, profile_id: int, *, filters: Mapping[str, object]
 ) -> Iterator[Row]:
     """Yield all judgments with all their revisions, as `load_judgments_page` returns them."""
-    wanted = resolve_judgment_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, filters)
     if wanted is not None:
         keys = {**wanted.values, "campaign": campaign_id, "profile": profile_id}
         yield from execute_full_scan(session, _ALL.format(meant=wanted.sql_condition), keys, batch=BATCH)
 
 
-def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mapping[str, object]) -> int:
+def count_voidable_judgments(session: Session, campaign_id: int, *, filters: Mapping[str, object]) -> int:
     """Count the judgments that match a filter and are not void yet."""
-    wanted = resolve_judgment_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, filters)
     if wanted is None:
         return 0
     keys = {**wanted.values, "campaign": campaign_id}
@@ -80,10 +80,10 @@ def count_voidable_judgments(session: Session, campaign_id: int, *, only: Mappin
 
 
 def insert_judgment_voids(
-    session: Session, campaign_id: int, *, only: Mapping[str, object], reason: str, actor: str, version: int
+    session: Session, campaign_id: int, *, filters: Mapping[str, object], reason: str, actor: str, version: int
 ) -> int:
     """Void the judgments that match a filter, and seal the version with the voids; return their number."""
-    wanted = resolve_judgment_filter(session, campaign_id, only)
+    wanted = resolve_judgment_filter(session, campaign_id, filters)
     if wanted is None:
         seals.seal_empty_version(session, campaign_id, version)
         return 0

@@ -84,13 +84,13 @@ def load_campaigns_page(
     *,
     after: SortCursor | None,
     limit: int,
-    only: int | None,
+    campaign_id: int | None,
     sort: str = "key",
     where: Mapping[str, str] = MappingProxyType({}),
     words: Sequence[str] = (),
     name: str | None = None,
 ) -> list[CampaignRecord]:
-    """Return at most `limit` campaigns after a cursor in a sort order; `only` limits them to one id.
+    """Return at most `limit` campaigns after a cursor in a sort order. campaign_id: the only one to return.
 
     where: required values of some columns. words: each is a part of the name, the key or the series, ignoring case.
     name: a part of the name or the key.
@@ -102,19 +102,19 @@ def load_campaigns_page(
         query = query.where(make_word_condition((c.name, c.key, c.series), word))
     if name is not None:
         query = query.where(make_word_condition((c.name, c.key), name))
-    return _load_records(session, sort_query_after_cursor(query, _KEY, _ORDERS[sort], after=after), only)
+    return _load_records(session, sort_query_after_cursor(query, _KEY, _ORDERS[sort], after=after), campaign_id)
 
 
-def load_language_pairs(session: Session, *, only: int | None) -> list[tuple[str | None, str | None]]:
-    """Return the language pairs of all campaigns."""
+def load_language_pairs(session: Session, *, campaign_id: int | None) -> list[tuple[str | None, str | None]]:
+    """Return the language pairs of all campaigns, or of one."""
     pair = (campaigns.c.source_language, campaigns.c.target_language)
     query = sa.select(*pair).distinct().order_by(*pair)
-    rows = session.execute(query if only is None else query.where(campaigns.c.id == only))
+    rows = session.execute(query if campaign_id is None else query.where(campaigns.c.id == campaign_id))
     return [(source, target) for source, target in rows]
 
 
-def _load_records(session: Session, query: sa.Select[Any], only: int | None) -> list[CampaignRecord]:
-    return list(session.execute(query if only is None else query.where(campaigns.c.id == only)))
+def _load_records(session: Session, query: sa.Select[Any], campaign_id: int | None) -> list[CampaignRecord]:
+    return list(session.execute(query if campaign_id is None else query.where(campaigns.c.id == campaign_id)))
 
 
 def update_campaign(session: Session, campaign_id: int, values: Mapping[str, object]) -> None:

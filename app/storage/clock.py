@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 
-def database_now(session: Session) -> datetime:
+def get_database_time(session: Session) -> datetime:
     """Return the current time by the clock of the database, not the start of the transaction."""
     moment: datetime = session.execute(sa.select(sa.func.clock_timestamp())).scalar_one()
     return moment
 
 
-def database_time_after_days(session: Session, days: float) -> datetime:
+def get_database_time_after_days(session: Session, days: float) -> datetime:
     """Return the time this many days from now."""
-    return database_now(session) + timedelta(days=days)
+    return get_database_time(session) + timedelta(days=days)

@@ -63,7 +63,7 @@ def store_or_remove_comment(
     item_id: int | None = None,
     segment_id: int | None = None,
     screen: int | None = None,
-    said: str,
+    comment: str,
 ) -> int:
     """Store the comment on an output or a screen, replacing an earlier one; return its revision, 0 if removed.
 
@@ -72,16 +72,16 @@ def store_or_remove_comment(
     c = comments.c
     address = dict(zip(ADDRESS, (campaign_id, rater_id, task_id, item_id, segment_id, screen), strict=True))
     here = [c[name].is_not_distinct_from(value) for name, value in address.items()]
-    if not said:
+    if not comment:
         session.execute(sa.delete(comments).where(*here))
         return 0
-    new = insert(comments).values(**address, revision=1, text=said)
+    new = insert(comments).values(**address, revision=1, text=comment)
     written = new.on_conflict_do_update(
         index_elements=ADDRESS,
         set_={
-            "text": said,
-            "revision": c.revision + sa.cast(c.text != said, sa.Integer),
-            "at": sa.case((c.text != said, new.excluded.at), else_=c.at),
+            "text": comment,
+            "revision": c.revision + sa.cast(c.text != comment, sa.Integer),
+            "at": sa.case((c.text != comment, new.excluded.at), else_=c.at),
         },
     )
     return int(session.execute(written.returning(c.revision)).scalar_one())

@@ -21,17 +21,17 @@ from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
 from app.storage.connections import ConnectionWithOptions
-from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedConnection
-from app.storage.organizations import (
+from app.storage.current_organization import (
     DEFAULT,
     current_organization_number,
     pin_current_organization,
     search_path_statement,
 )
+from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedConnection
 from app.storage.ratings_folder import RatingsFolder
 from app.storage.temporary_tables import install_temporary_table_subqueries
 
-__all__ = ["Database", "Session", "driver_connection", "sqlalchemy_url", "translate_database_errors"]
+__all__ = ["Database", "Session", "driver_connection", "make_sqlalchemy_url", "translate_database_errors"]
 
 APP_ROLE = "plumbline_app"
 POOL_TIMEOUT = 2.0
@@ -68,8 +68,10 @@ class OrganizationGone(NotFound):
     """This organization was removed."""
 
 
-class NotStorable(Invalid):
+class ValueNotStorable(Invalid):
     """A value cannot be stored."""
+
+    published = "NotStorable"
 
 
 class _Pool(sa.QueuePool):
@@ -133,7 +135,7 @@ class Database:
     def _pool(self, size: int, role: str | None) -> sa.Engine:
         limit = f"-c statement_timeout={round(self.timeout * 1000)}"
         engine = sa.create_engine(
-            sqlalchemy_url(self.url),
+            make_sqlalchemy_url(self.url),
             poolclass=_Pool,
             pool_size=size,
             max_overflow=0,
@@ -172,7 +174,7 @@ class Database:
     def transaction(self, *, snapshot: bool = False) -> Iterator[Session]:
         """Run one transaction: commit it at the end of the block, and roll it back on any error.
 
-        It sees only the tables of the current organization (`app.storage.organizations`).
+        It sees only the tables of the current organization (`app.storage.current_organization`).
 
         snapshot: repeatable read and read-only, so that several queries see the same state.
 
@@ -238,10 +240,10 @@ def _options(role: str | None) -> str:
 
 
 def _libpq(url: str) -> str:
-    return sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    return make_sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
 
 
-def sqlalchemy_url(url: str) -> sa.URL:
+def make_sqlalchemy_url(url: str) -> sa.URL:
     """Convert the URL of a libpq connection to a SQLAlchemy URL for psycopg 3.
 
     Raises Invalid if the scheme is not one of libpq's.
@@ -306,7 +308,7 @@ def _translate_error(error: BaseException | None, *, disconnected: bool) -> Base
     if state == NO_SUCH_TABLE and current_organization_number() != DEFAULT:
         return OrganizationGone()
     if isinstance(error, psycopg.DataError | UnicodeEncodeError) or (state or "").startswith(("22", "23")):
-        return NotStorable()
+        return ValueNotStorable()
     if disconnected or isinstance(error, psycopg.OperationalError) or (state or "").startswith(("08", "57P")):
         return DatabaseDown(retry_after=1)
     return error if error is not None else OperationalError("", None, Exception())

@@ -10,10 +10,10 @@ from app.domain.errors import Conflict
 from app.domain.findings import HealthFinding
 from app.storage import schema_revisions, server_checks
 from app.storage.connections import ConnectionWithOptions
-from app.storage.db import sqlalchemy_url
+from app.storage.current_organization import organization_schema
+from app.storage.db import make_sqlalchemy_url
 from app.storage.jobs_queue import LANES
 from app.storage.organization_list import SCHEMA as SHARED
-from app.storage.organizations import organization_schema
 
 PATIENCE = 5  # seconds for a connection, and for each statement
 QUIET_AFTER = 60  # seconds
@@ -28,7 +28,7 @@ _TODO = "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE status = 't
 
 def examine_database(url: str) -> Iterator[HealthFinding]:
     """Check response and durability, the schema, connections, waiting statements, and the workers."""
-    address = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+    address = make_sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
     try:
         connected = ConnectionWithOptions.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options)

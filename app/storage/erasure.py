@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from app.storage import attention, comments, pearmut, questionnaires
+from app.storage import attention_checks, comments, pearmut, questionnaires
 from app.storage.tables import (
     campaigns,
     contacts,
@@ -61,7 +61,7 @@ def erase_rater_account(session: Session, account: AccountRecord) -> None:
     pearmut.erase_user_personal_data(session, campaign_id, rater_id)
     questionnaires.erase_answers(session, campaign_id, rater_id)
     comments.erase_comments_of_rater(session, campaign_id, rater_id)
-    attention.withdraw_open_attention_checks_of_rater(session, campaign_id, rater_id)
+    attention_checks.withdraw_open_attention_checks_of_rater(session, campaign_id, rater_id)
     gone: dict[str, object] = {"state": "erased", "external_id": None, "languages": [], "erased_at": sa.func.now()}
     made = insert(enrolments).values(campaign_id=campaign_id, rater_id=rater_id, capacity_unit="items", **gone)
     counted = {**gone, "erased_at": made.excluded.erased_at, "settings_version": enrolments.c.settings_version + 1}

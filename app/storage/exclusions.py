@@ -123,7 +123,7 @@ def load_exclusions_page(
     return list(session.execute(query, {**values, **make_word_condition_values(words)}))
 
 
-def load_standing_exclusions(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:
+def load_exclusions_in_force(session: Session, campaign_id: int, version: int) -> list[ExclusionRecord]:
     """Return the exclusions in force at a data version."""
     stood = "e.version <= :version AND (e.lifted_version IS NULL OR e.lifted_version > :version)"
     query = sa.text(f"{_NAMED} AND {stood} ORDER BY e.version")

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import text
 
-from app.domain.attention import ROLE as ATTENTION
+from app.domain.attention_checks import ROLE as ATTENTION
 from app.stats.ratings import RatingRole
 from app.storage.comments import META, SCREEN_OF_ITEM
 from app.storage.credited_systems import CREDITED, ITS_CREDITS

@@ -88,25 +88,25 @@ def load_flags_page(
     return rows, int(last) if count == LOOKED_AT and len(rows) < limit else None
 
 
-def load_flag(session: Session, campaign_id: int, name: str) -> Row:
+def load_flag(session: Session, campaign_id: int, public_id: str) -> Row:
     """Return a flag. Raises FlagNotFound."""
-    query = text(f"{_FLAGS} AND f.public_id = :name")
-    row = session.execute(query, {"campaign": campaign_id, "name": name}).one_or_none()
+    query = text(f"{_FLAGS} AND f.public_id = :public_id")
+    row = session.execute(query, {"campaign": campaign_id, "public_id": public_id}).one_or_none()
     if row is None:
         raise FlagNotFound
     return row
 
 
-def lock_flags_by_public_id(session: Session, campaign_id: int, names: Sequence[str]) -> dict[str, Row]:
+def lock_flags_by_public_id(session: Session, campaign_id: int, public_ids: Sequence[str]) -> dict[str, Row]:
     """Return the flags with these public ids, by public id, locked until the transaction ends."""
-    query = text(f"{_FLAGS} AND f.public_id = ANY(:names) ORDER BY f.id FOR UPDATE OF f")
-    rows = session.execute(query, {"campaign": campaign_id, "names": list(names)})
+    query = text(f"{_FLAGS} AND f.public_id = ANY(:public_ids) ORDER BY f.id FOR UPDATE OF f")
+    rows = session.execute(query, {"campaign": campaign_id, "public_ids": list(public_ids)})
     return {row.public_id: row for row in rows}
 
 
-def store_flag_answer(session: Session, flag_id: int, *, said: str, actor: str) -> None:
+def store_flag_answer(session: Session, flag_id: int, *, answer: str, actor: str) -> None:
     """Store an answer, replacing an earlier one."""
-    update_flags(session, [flag_id], {"answer": said}, actor=actor)
+    update_flags(session, [flag_id], {"answer": answer}, actor=actor)
 
 
 def update_flags(session: Session, flag_ids: Sequence[int], values: Mapping[str, str | None], *, actor: str) -> None:

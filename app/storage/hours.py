@@ -13,13 +13,13 @@ import sqlalchemy as sa
 from psycopg.rows import dict_row
 from sqlalchemy import text
 
-from app.domain.attention import ROLE
+from app.domain.attention_checks import ROLE
 from app.domain.errors import NotFound
 from app.stats.timing.active_time import ActivityLog, ScreenWordCounts
-from app.storage.attention import SHOWN_TEXT
+from app.storage.attention_checks import SHOWN_TEXT
 from app.storage.db import Session, driver_connection
 from app.storage.optional_filters import join_optional_conditions
-from app.storage.packed_columns import make_packed_columns_select, unpack_column, unpack_microseconds
+from app.storage.packed_columns import make_packed_columns_select, unpack_column, unpack_times_as_microseconds
 from app.storage.query_planning import disable_nested_loops
 from app.storage.tables import hour_adjustments
 from app.storage.word_count_sql import WORDS_OF
@@ -141,8 +141,8 @@ def load_recorded_activity(
         session=page.ravel().astype(np.int32),
         seq=read["seq"],
         at_ms=read["at_ms"],
-        received=unpack_microseconds(read["received_at"], 0),
-        since=unpack_microseconds(read["leased_at"], 0),
+        received=unpack_times_as_microseconds(read["received_at"], 0),
+        since=unpack_times_as_microseconds(read["leased_at"], 0),
         sign=read["sign"],
         item=read["item"],
         segment=read["segment"],
@@ -254,7 +254,7 @@ def load_hours_entries(
     *,
     team: str | None = None,
     rater_id: int | None = None,
-    only: int | None = None,
+    entry_id: int | None = None,
     after: int = 0,
     limit: int | None = None,
     answered: bool | None = None,
@@ -267,7 +267,7 @@ def load_hours_entries(
     answered: only disputes with an answer, or only those without. words: each is a part of the rater or the reason,
     ignoring case.
     """
-    keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": only, "after": after}
+    keys: dict[str, object] = {"campaign": campaign_id, "team": team, "rater": rater_id, "id": entry_id, "after": after}
     keys |= {"limit": limit, "answered": answered, **make_word_condition_values(words)}
     conditions = join_optional_conditions(_ENTRIES_BY, keys)
     conditions += join_conditions_per_word("concat_ws(' ', r.key, h.reason)", words)
@@ -276,7 +276,7 @@ def load_hours_entries(
 
 def load_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
     """Return a dispute. Raises DisputeNotFound."""
-    matching = load_hours_entries(session, campaign_id, only=entry_id)
+    matching = load_hours_entries(session, campaign_id, entry_id=entry_id)
     if not matching or matching[0].kind != "dispute":
         raise DisputeNotFound
     return matching[0]
@@ -285,7 +285,7 @@ def load_dispute(session: Session, campaign_id: int, entry_id: int) -> Row:
 def insert_hours_entry(session: Session, campaign_id: int, values: Mapping[str, object]) -> Row:
     """Add an entry, which is permanent. values: rater_id, kind, seconds, reason, answers_id, actor."""
     made = sa.insert(hour_adjustments).values(campaign_id=campaign_id, **values).returning(hour_adjustments.c.id)
-    return load_hours_entries(session, campaign_id, only=int(session.execute(made).scalar_one()))[0]
+    return load_hours_entries(session, campaign_id, entry_id=int(session.execute(made).scalar_one()))[0]
 
 
 def count_open_disputes_of_rater(session: Session, campaign_id: int, rater_id: int) -> int:

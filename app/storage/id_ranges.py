@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.storage.organizations import SPAN
+from app.storage.current_organization import SPAN
 
 _COUNTERS = """
 SELECT quote_ident(c.relname) AS table, quote_ident(a.attname) AS column, s.seqmin AS first, s.seqmax AS last

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from app.domain.errors import NotFound
-from app.storage.attention import IS_CHECK
+from app.storage.attention_checks import IS_CHECK
 from app.storage.sorting import SortCursor, make_sort_orders, sort_query_after_cursor, text_sort_term, time_sort_term
 from app.storage.tables import campaigns, enrolments, invitations, raters, tasks, teams
 from app.storage.word_search import filter_by_words
@@ -107,7 +107,7 @@ def lock_campaign_for_seat_claim(session: Session, campaign_id: int) -> str:
     return str(session.execute(query.with_for_update(key_share=True)).scalar_one())
 
 
-def seconds_until_next_claim(session: Session, invitation: InvitationRecord) -> int | None:
+def compute_seconds_until_next_claim(session: Session, invitation: InvitationRecord) -> int | None:
     """Return the seconds until a new claim is allowed if `per_hour` came in the last hour; None if allowed now."""
     now = sa.func.statement_timestamp()
     here = (enrolments.c.campaign_id == invitation.campaign_id) & (enrolments.c.invitation_id == invitation.id)

@@ -37,10 +37,10 @@ def find_job_by_report_key(session: Session, key: str) -> Row | None:
     return session.execute(_SHOWN.where(jobs.c.key == key)).one_or_none()
 
 
-def load_job(session: Session, public_id: str, *, hold: bool = False) -> Row:
-    """Return a job; `hold` locks its row. Raises JobNotFound."""
+def load_job(session: Session, public_id: str, *, lock: bool = False) -> Row:
+    """Return a job; `lock` locks its row. Raises JobNotFound."""
     query = _SHOWN.where(jobs.c.public_id == public_id)
-    row = session.execute(query.with_for_update() if hold else query).one_or_none()
+    row = session.execute(query.with_for_update() if lock else query).one_or_none()
     if row is None:
         raise JobNotFound
     return row
@@ -62,17 +62,17 @@ def load_campaign_jobs_page(
     campaign_id: int,
     *,
     roles: Sequence[str],
-    alone: bool,
+    without_comparisons: bool,
     before: int | None,
     limit: int,
     states: Sequence[str] | None = None,
 ) -> Sequence[Row]:
     """Return jobs of a campaign whose report is for one of these roles, newest first, with numbers below `before`.
 
-    alone: omit jobs that also read other campaigns. states: only jobs in one of these.
+    without_comparisons: omit jobs that also read other campaigns. states: only jobs in one of these.
     """
     query = _SHOWN.where(jobs.c.campaign_id == campaign_id, jobs.c.request["role"].astext.in_(roles))
-    if alone:
+    if without_comparisons:
         query = query.where(sa.func.jsonb_array_length(jobs.c.request["campaigns"]) == 1)
     if states is not None:
         query = query.where(jobs.c.state.in_(states))

@@ -17,9 +17,9 @@ from procrastinate import SyncPsycopgConnector
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 
-from app.domain.tracing import current_traceparent
+from app.domain.tracing import get_current_traceparent
+from app.storage.current_organization import current_organization_number, organization_schema
 from app.storage.db import Session, driver_connection
-from app.storage.organizations import current_organization_number, organization_schema
 from app.storage.queue_schema import SCHEMA
 
 Weight = Literal["light", "heavy"]
@@ -80,7 +80,7 @@ def disable_synchronous_commit(session: Session) -> None:
 
 def enqueue_entries(session: Session, entries: Iterable[QueueEntry]) -> None:
     """Put entries into the queue, within the transaction that they belong to, with the trace that led to them."""
-    trace = current_traceparent()
+    trace = get_current_traceparent()
     carried: dict[str, object] = {"trace": trace} if trace else {}
     made = [
         Job(

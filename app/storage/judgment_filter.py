@@ -104,18 +104,18 @@ class FilteredJudgmentIds:
 
 
 def resolve_judgment_filter(
-    session: Session, campaign_id: int, only: Mapping[str, object]
+    session: Session, campaign_id: int, filters: Mapping[str, object]
 ) -> ResolvedJudgmentFilter | None:
     """Find the row ids of a filter's names; return None if one of them does not exist."""
-    named = {name: row for name, row in _ROWS.items() if only.get(name) is not None}
+    named = {name: row for name, row in _ROWS.items() if filters.get(name) is not None}
     rows: tuple[object, ...] = ()
     if named:
         query = text("SELECT " + ", ".join(named.values()))
-        rows = tuple(session.execute(query, {**only, "campaign": campaign_id}).one())
+        rows = tuple(session.execute(query, {**filters, "campaign": campaign_id}).one())
     if any(row is None for row in rows):
         return None
-    words = make_word_condition_values(str(only.get("q") or "").split())
-    fields = {name: value for name, value in only.items() if name != "q"}
+    words = make_word_condition_values(str(filters.get("q") or "").split())
+    fields = {name: value for name, value in filters.items() if name != "q"}
     return ResolvedJudgmentFilter({**fields, **dict(zip(named, rows, strict=True)), **words})
 
 

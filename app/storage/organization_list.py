@@ -13,8 +13,8 @@ import psycopg
 import sqlalchemy as sa
 
 from app.domain.errors import Conflict, NotFound
+from app.storage.current_organization import MOST
 from app.storage.db import APP_ROLE, Session
-from app.storage.organizations import MOST
 
 SCHEMA = "plumbline_shared"
 KNOWN_FOR = 5.0

@@ -8,10 +8,10 @@ from collections.abc import Callable
 import psycopg
 import sqlalchemy as sa
 
-from app.storage import distribution, migrate, organization_list
+from app.storage import citus_distribution, migrate, organization_list
+from app.storage.current_organization import DEFAULT, SPAN, organization_schema
 from app.storage.migrate import LockedMigrationConnection
 from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, SchemaCreationNotAllowed
-from app.storage.organizations import DEFAULT, SPAN, organization_schema
 from app.storage.queue_schema import SCHEMA as QUEUE
 from app.storage.serving_rights import grant_rights_to_serving_role
 
@@ -55,7 +55,7 @@ def add_organization(
 def place_organization_on_citus_node(url: str, number: int) -> bool:
     """Put the tables of an organization on a Citus node, if the server has Citus; return whether they were moved."""
     with LockedMigrationConnection(url, number) as connection:
-        done = distribution.distribute_organization_schema(connection, number)
+        done = citus_distribution.distribute_organization_schema(connection, number)
         connection.commit()
         return done
 

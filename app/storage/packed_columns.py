@@ -53,11 +53,11 @@ def load_packed_columns_in_blocks(
 
 
 def unpack_column(content: bytes | None, kind: str) -> npt.NDArray[Any]:
-    """Unpack a column to an array in this machine's byte order; `unpack_microseconds` then converts times."""
+    """Unpack a column to an array in this machine's byte order; `unpack_times_as_microseconds` then converts times."""
     values = np.frombuffer(content or b"", dtype=_DTYPES[kind])
     return values.astype(values.dtype.newbyteorder("="))
 
 
-def unpack_microseconds(times: npt.NDArray[np.int64], unknown: int) -> npt.NDArray[np.int64]:
+def unpack_times_as_microseconds(times: npt.NDArray[np.int64], unknown: int) -> npt.NDArray[np.int64]:
     """Convert packed times to microseconds since 1970, with `unknown` for missing times."""
     return np.where(times == _NO_TIME, unknown, times + _FROM_2000)

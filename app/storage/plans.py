@@ -187,7 +187,7 @@ def reserve_row_ids(session: Session, table: str, n: int) -> list[int]:
 
 
 def load_outputs_by_position(
-    session: Session, campaign_id: int, wanted: Iterable[str]
+    session: Session, campaign_id: int, documents: Iterable[str]
 ) -> dict[tuple[str, str, int], Row]:
     """Return the outputs of some documents, with id and text, by (system, document, position)."""
     query = """SELECT s.key AS system, d.key AS document, g.position, o.id, o.text, g.source
@@ -196,7 +196,7 @@ def load_outputs_by_position(
            JOIN documents d ON d.campaign_id = :campaign AND d.id = g.document_id
            WHERE o.campaign_id = :campaign AND d.key = ANY(:keys)
            ORDER BY s.key COLLATE "C", d.key COLLATE "C", g.position"""
-    rows = execute_full_scan(session, query, {"campaign": campaign_id, "keys": sorted(set(wanted))})
+    rows = execute_full_scan(session, query, {"campaign": campaign_id, "keys": sorted(set(documents))})
     return {(row.system, row.document, row.position): row for row in rows}
 
 

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.attention import IS_CHECK
+from app.storage.attention_checks import IS_CHECK
 from app.storage.campaigns import CampaignNotFound
 from app.storage.query_planning import execute_full_scan
 from app.storage.word_count_sql import WORDS_OF
@@ -87,10 +87,12 @@ def load_progress_fingerprint_parts(session: Session, key: str) -> Row:
     return row
 
 
-def load_tasks_not_withdrawn(session: Session, campaign_id: int, parts: Sequence[int] | None = None) -> list[Row]:
-    """Return the tasks that are not withdrawn. parts: limit them to these parts of the digest; None for all."""
-    query = _TASKS.format(tasks="tasks t" if parts is None else _OF_PARTS, states="<> 'withdrawn'")
-    keys = {"campaign": campaign_id} if parts is None else {"campaign": campaign_id, "parts": list(parts)}
+def load_tasks_not_withdrawn(
+    session: Session, campaign_id: int, digest_parts: Sequence[int] | None = None
+) -> list[Row]:
+    """Return the tasks that are not withdrawn. digest_parts: only tasks in these parts of the digest; None for all."""
+    query = _TASKS.format(tasks="tasks t" if digest_parts is None else _OF_PARTS, states="<> 'withdrawn'")
+    keys = {"campaign": campaign_id} if digest_parts is None else {"campaign": campaign_id, "parts": list(digest_parts)}
     return list(session.execute(text(query), keys))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import text
 
-from app.storage.attention import IS_CHECK
+from app.storage.attention_checks import IS_CHECK
 from app.storage.db import Session
 
 Row = Any

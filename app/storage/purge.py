@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.domain.attention import KIND
-from app.storage.attention import IS_CHECK
-from app.storage.distribution import MIGRATION_SETTINGS
+from app.domain.attention_checks import KIND
+from app.storage.attention_checks import IS_CHECK
+from app.storage.citus_distribution import MIGRATION_SETTINGS
 from app.storage.query_planning import execute_full_scan
 from app.storage.seals import comparison_hash_sql, judgment_hash_sql, void_hash_sql
 

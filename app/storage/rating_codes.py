@@ -46,14 +46,14 @@ class LabelledIds:
     ids: Ints
     keys: tuple[str, ...]
 
-    def codes(self, ids: Ints) -> npt.NDArray[np.int32]:
+    def find_codes(self, ids: Ints) -> npt.NDArray[np.int32]:
         """Return the code of each id, which is the position of its label."""
         order = np.argsort(self.ids)
         return order[np.searchsorted(self.ids[order], ids)].astype(np.int32)
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignLabels:
+class CampaignIdLabels:
     """The labels of a campaign's ids; the columns of its segments are parallel."""
 
     systems: LabelledIds
@@ -66,7 +66,7 @@ class CampaignLabels:
 
 
 def make_ratings_from_joined_columns(
-    columns: dict[str, npt.NDArray[Any]], labels: CampaignLabels, metadata: RatingsMetadata
+    columns: dict[str, npt.NDArray[Any]], labels: CampaignIdLabels, metadata: RatingsMetadata
 ) -> RatingsWithJudgmentIds:
     """Make ratings from joined columns, in canonical order.
 
@@ -75,7 +75,7 @@ def make_ratings_from_joined_columns(
     """
     segments = SegmentCodes(labels)
     columns["segment"] = segments.find_codes(columns["segment_id"])
-    columns["rater"] = labels.raters.codes(columns["rater_id"])
+    columns["rater"] = labels.raters.find_codes(columns["rater_id"])
     order = _order_of_addresses(columns, labels)
     if order is None:
         columns["nth"] = _number_repeats(columns)
@@ -121,7 +121,7 @@ _KINDS: Mapping[str, type[np.generic]] = {
 }
 
 
-def _order_of_addresses(columns: Columns, labels: CampaignLabels) -> npt.NDArray[np.intp] | None:
+def _order_of_addresses(columns: Columns, labels: CampaignIdLabels) -> npt.NDArray[np.intp] | None:
     """Return the canonical order by sorting one number per row, if no rater rated an output twice; else None."""
     sizes = (len(labels.documents.keys), len(labels.segment_ids) + 1, len(labels.raters.keys))
     if len(labels.systems.keys) * sizes[0] * sizes[1] * sizes[2] >= 1 << 63:
@@ -146,8 +146,8 @@ def _by_first_appearance(judgment: npt.NDArray[np.intp]) -> npt.NDArray[np.int32
 class SegmentCodes:
     """Segments in the order of (document key, position): `document` and `position` of each code."""
 
-    def __init__(self, labels: CampaignLabels) -> None:
-        document = labels.documents.codes(labels.segment_document)
+    def __init__(self, labels: CampaignIdLabels) -> None:
+        document = labels.documents.find_codes(labels.segment_document)
         order = np.lexsort((labels.segment_position, document))
         self.document = document[order]
         self.position = labels.segment_position[order].astype(np.int32)

@@ -25,7 +25,7 @@ from app.storage.packed_columns import (
     load_packed_columns_in_blocks,
     make_packed_columns_select,
     unpack_column,
-    unpack_microseconds,
+    unpack_times_as_microseconds,
 )
 from app.storage.query_planning import execute_full_scan
 from app.storage.ratings import NO_IDS, load_scored_judgment_id_range
@@ -120,8 +120,8 @@ def load_rating_event_table(session: Session, campaign_id: int, profile_id: int,
     nth, first = _history(scores)
     scored = _index_of_ids(scores["judgment_id"], judgment_ids)
     return RatingEventTable(
-        started=unpack_microseconds(judgments["started_at"][said], EPOCH_UNKNOWN),
-        submitted=unpack_microseconds(judgments["submitted_at"][said], EPOCH_UNKNOWN),
+        started=unpack_times_as_microseconds(judgments["started_at"][said], EPOCH_UNKNOWN),
+        submitted=unpack_times_as_microseconds(judgments["submitted_at"][said], EPOCH_UNKNOWN),
         position=items["position"][_index_of_ids(items["id"], judgments["item_id"][said])].astype(np.int32),
         revisions=nth[scored].astype(np.int32),
         first_score=first[scored],

@@ -24,7 +24,7 @@ from app.storage.db import driver_connection
 from app.storage.free_memory import require_memory_for_ratings
 from app.storage.packed_columns import make_packed_columns_select, unpack_column
 from app.storage.rating_codes import (
-    CampaignLabels,
+    CampaignIdLabels,
     Columns,
     Ints,
     LabelledIds,
@@ -157,7 +157,7 @@ def load_ratings(
 
 
 def load_rated_items_and_omitted_ids(
-    session: Session, keys: Mapping[str, object], labels: CampaignLabels
+    session: Session, keys: Mapping[str, object], labels: CampaignIdLabels
 ) -> tuple[ItemDataJoiner, Ints, Ints]:
     """Return the items to join with scores, the ids of void judgments, and the ids of surplus items."""
     _, items, credited, voids, surplus = _read(session, _ITEMS_ALONE, keys)
@@ -166,11 +166,11 @@ def load_rated_items_and_omitted_ids(
 
 
 def _code_items(
-    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], labels: CampaignLabels
+    items: dict[str, npt.NDArray[Any]], credited: dict[str, npt.NDArray[Any]], labels: CampaignIdLabels
 ) -> None:
-    items["document"] = labels.documents.codes(items["document_id"])
-    items["task"] = labels.tasks.codes(items["task_id"])
-    credited["system"] = labels.systems.codes(credited["system_id"])
+    items["document"] = labels.documents.find_codes(items["document_id"])
+    items["task"] = labels.tasks.find_codes(items["task_id"])
+    credited["system"] = labels.systems.find_codes(credited["system_id"])
 
 
 def _read(session: Session, statement: str, keys: Mapping[str, object]) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -256,7 +256,7 @@ def _latest(columns: Columns) -> npt.NDArray[np.bool_] | None:
     return keep
 
 
-def load_id_labels_of_campaign(session: Session, campaign_id: int) -> CampaignLabels:
+def load_id_labels_of_campaign(session: Session, campaign_id: int) -> CampaignIdLabels:
     """Return the labels of a campaign's ids."""
     keys = {"campaign": campaign_id}
     columns = session.execute(
@@ -267,7 +267,7 @@ def load_id_labels_of_campaign(session: Session, campaign_id: int) -> CampaignLa
         keys,
     ).one()
     segment_ids, segment_document, segment_position = (unpack_column(part, "int8") for part in columns)
-    return CampaignLabels(
+    return CampaignIdLabels(
         systems=_names(session, campaign_id, "systems"),
         documents=_names(session, campaign_id, "documents"),
         raters=_names(session, campaign_id, "raters"),

@@ -13,8 +13,8 @@ from typing import Any
 
 import psycopg
 
+from app.storage.current_organization import DEFAULT, organization_schema
 from app.storage.organization_list import SCHEMA as SHARED
-from app.storage.organizations import DEFAULT, organization_schema
 from app.storage.queue_schema import QUEUE_MARK, list_queue_migrations
 from app.storage.queue_schema import SCHEMA as QUEUE
 from app.storage.serving_rights import has_exact_serving_rights

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.distribution import COLLECTED_FIRST
+from app.storage.citus_distribution import COLLECTED_FIRST
 from app.storage.query_planning import disable_nested_loops
 from app.storage.temporary_tables import enable_temporary_table_subqueries
 
@@ -27,16 +27,16 @@ _BYTES = "convert_to({}::text, 'UTF8')"
 _US = "(extract(epoch FROM {}) * 1000000)::bigint"  # no time zone and no rounding, whatever the settings of a session
 
 
-def judgment_hash_sql(x: str) -> str:
+def judgment_hash_sql(alias: str) -> str:
     """Return SQL for the hash of a judgment: all its columns but campaign and version, which the seal covers.
 
     >>> judgment_hash_sql("j").startswith("sha256(convert_to(json_build_array(j.id, ")
     True
     """
-    times = ", ".join(_US.format(f"{x}.{name}") for name in ("started_at", "submitted_at", "recorded_at"))
+    times = ", ".join(_US.format(f"{alias}.{name}") for name in ("started_at", "submitted_at", "recorded_at"))
     names = ("id", "item_id", "segment_id", "rater_id", "revision", "payload", "surplus")
-    said = ", ".join(f"{x}.{name}" for name in names)
-    array = f"json_build_array({said}, {times}, {x}.external_id, {x}.meta, {x}.guidelines)"
+    said = ", ".join(f"{alias}.{name}" for name in names)
+    array = f"json_build_array({said}, {times}, {alias}.external_id, {alias}.meta, {alias}.guidelines)"
     return f"sha256({_BYTES.format(array)})"
 
 
@@ -47,21 +47,21 @@ KINDS: Final = {"judgment": JUDGMENT, "void": VOID, "screen": COMPARISON}
 """Kinds of rows, by the names that the audit log uses for lawfully deleted ones."""
 
 
-def void_hash_sql(x: str) -> str:
+def void_hash_sql(alias: str) -> str:
     """Return SQL for the hash of a void, as `judgment_hash_sql` does for a judgment."""
-    array = f"json_build_array('void', {x}.judgment_id, {x}.reason, {x}.actor, {_US.format(f'{x}.at')})"
+    array = f"json_build_array('void', {alias}.judgment_id, {alias}.reason, {alias}.actor, {_US.format(f'{alias}.at')})"
     return f"sha256({_BYTES.format(array)})"
 
 
-def comparison_hash_sql(x: str) -> str:
+def comparison_hash_sql(alias: str) -> str:
     """Return SQL for the hash of an answer about the columns of a screen, as `judgment_hash_sql` does."""
     names = ("task_id", "screen", "rater_id", "revision", "payload", "surplus")
-    said = ", ".join(f"{x}.{name}" for name in names)
-    array = f"json_build_array('screen', {said}, {_US.format(f'{x}.recorded_at')})"
+    said = ", ".join(f"{alias}.{name}" for name in names)
+    array = f"json_build_array('screen', {said}, {_US.format(f'{alias}.recorded_at')})"
     return f"sha256({_BYTES.format(array)})"
 
 
-def seal_row_columns_sql(kind: int, x: str) -> str:
+def seal_row_columns_sql(kind: int, alias: str) -> str:
     """Return the columns that a query selects to seal stored rows of a kind: kind, id and hash."""
     by = {
         JUDGMENT: ("id", judgment_hash_sql),
@@ -69,7 +69,7 @@ def seal_row_columns_sql(kind: int, x: str) -> str:
         COMPARISON: ("task_id", comparison_hash_sql),
     }
     name, digest = by[kind]
-    return f"{kind} AS kind, {x}.{name} AS id, {digest(x)} AS hash"
+    return f"{kind} AS kind, {alias}.{name} AS id, {digest(alias)} AS hash"
 
 
 def _seal_hash(before: str, campaign: str, version: str, judgments: str, content: str) -> str:
@@ -193,7 +193,7 @@ class PurgedRows:
         return {"versions": self.versions, "kinds": self.kinds, "ids": self.ids, "hashes": self.hashes}
 
 
-def check_version_seals(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
+def compare_versions_with_seals(session: Session, campaign_id: int, purged: PurgedRows) -> Sequence[Row]:
     """Return each version with its seal and its rows, and whether the rows are still as they were sealed."""
     with disable_nested_loops(session):
         return session.execute(text(_CHECK), {"campaign": campaign_id, "after": 0, **purged.sql_parameters()}).all()

@@ -6,7 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.storage.attention import IS_CHECK
+from app.storage.attention_checks import IS_CHECK
 from app.storage.db import Session
 from app.storage.optional_filters import join_optional_conditions
 from app.storage.queue_schema import SCHEMA
@@ -54,7 +54,9 @@ def load_service_gauges(session: Session, *, heartbeat_within: float) -> list[St
     return list(session.execute(sa.text(_STATE), {"heard": heartbeat_within}))
 
 
-def count_tasks_by_campaign_and_state(session: Session, *, only: str | None) -> list[StateRecord]:
-    """Return the numbers of tasks of campaigns under way, by state; `only` keeps one campaign."""
-    condition = join_optional_conditions({"only": "c.key = :only"}, {"only": only})
-    return list(session.execute(sa.text(_TASKS.format(condition=condition)), {"only": only} if condition else {}))
+def count_tasks_by_campaign_and_state(session: Session, *, only_campaign: str | None) -> list[StateRecord]:
+    """Return the numbers of tasks of campaigns under way, by state; `only_campaign` keeps one campaign."""
+    condition = join_optional_conditions({"only": "c.key = :only"}, {"only": only_campaign})
+    return list(
+        session.execute(sa.text(_TASKS.format(condition=condition)), {"only": only_campaign} if condition else {})
+    )

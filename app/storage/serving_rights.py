@@ -9,8 +9,8 @@ import psycopg
 import sqlalchemy as sa
 
 from app.storage import organization_list, queue_schema
+from app.storage.current_organization import DEFAULT, organization_schema
 from app.storage.db import APP_ROLE
-from app.storage.organizations import DEFAULT, organization_schema
 
 APPEND_ONLY = (
     "activity",

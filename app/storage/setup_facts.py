@@ -53,7 +53,7 @@ class CampaignSetupFacts:
     lock: bool
 
 
-def find_data_bound_to_protocol(session: Session, campaign_id: int) -> str | None:
+def describe_protocol_bound_data(session: Session, campaign_id: int) -> str | None:
     """Name data of the campaign that fit only its current protocol; return None if there are none."""
     answers = (
         ("judgments", judgments, sa.true()),

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.domain.attention import ROLE as ATTENTION
+from app.domain.attention_checks import ROLE as ATTENTION
 from app.domain.errors import NotFound
 from app.domain.media_elements import OPENING
-from app.storage.attention import SHOWN_PREFILL as PREFILL_OF_CHECK
-from app.storage.attention import SHOWN_TEXT as OF_CHECK
+from app.storage.attention_checks import SHOWN_PREFILL as PREFILL_OF_CHECK
+from app.storage.attention_checks import SHOWN_TEXT as OF_CHECK
 from app.storage.optional_filters import join_optional_conditions
 
 Row = sa.Row[Any]
@@ -212,7 +212,7 @@ def free_task(session: Session, campaign_id: int, task_id: int, values: Mapping[
     )
 
 
-def free_rest_of_task_chain(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
+def return_task_chain_to_bucket(session: Session, campaign_id: int, plan: int | None, chain: int | None) -> bool:
     """Return the free rest of a chain to its bucket; return False if a part of the chain is handed in."""
     if chain is None:
         return True

@@ -52,15 +52,15 @@ def upsert_team(session: Session, campaign_id: int, key: str, name: str) -> Team
 
 
 def load_teams_page(
-    session: Session, campaign_id: int, *, after: str | None, limit: int, only: str | None
+    session: Session, campaign_id: int, *, after: str | None, limit: int, only_team: str | None
 ) -> list[TeamRecord]:
-    """Return teams by key after `after`; `only` keeps one team."""
+    """Return teams by key after `after`; `only_team` keeps one team."""
     key = teams.c.key.collate("C")
     query = _query(campaign_id).order_by(key).limit(limit)
     if after is not None:
         query = query.where(key > after)
-    if only is not None:
-        query = query.where(teams.c.key == only)
+    if only_team is not None:
+        query = query.where(teams.c.key == only_team)
     return list(session.execute(query))
 
 

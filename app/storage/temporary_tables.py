@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from app.storage.distribution import has_citus
+from app.storage.citus_distribution import has_citus
 
 _KEY = "temporary tables apart"  # key in the info of a connection
 NAMES = ("staged_[a-z]+", "placed", "resolved", "told", "scored", "sealed_rows", "rescored", "corrected")

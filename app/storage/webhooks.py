@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from app.domain.errors import NotFound
-from app.storage.attention import IS_CHECK
+from app.storage.attention_checks import IS_CHECK
 from app.storage.db import Session
 from app.storage.tables import (
     campaigns,
@@ -210,9 +210,9 @@ def mark_delivery_failed(
     session.execute(sa.update(webhooks).where((w.id == webhook_id) & (w.next_event == was_next)).values(**values))
 
 
-def stop_webhook(session: Session, webhook_id: int, *, because: str) -> None:
+def stop_webhook(session: Session, webhook_id: int, *, reason: str) -> None:
     """Stop sending until a user restarts the webhook."""
-    values = {"stopped_at": _NOW, "stopped_because": because, "claimed_until": None}
+    values = {"stopped_at": _NOW, "stopped_because": reason, "claimed_until": None}
     session.execute(sa.update(webhooks).where(webhooks.c.id == webhook_id).values(**values))
 
 

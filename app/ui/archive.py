@@ -16,14 +16,14 @@ from app.domain.keys import KEY_PATTERN
 from app.domain.markup import parse_markup_if_present
 from app.domain.media_elements import parse_media_element
 from app.reports.inputs.campaign import find_campaign_protocol
-from app.services.data import archive
-from app.services.data.archive import ArchivedDocument, ArchivedJudgment, ArchiveIndexPage
+from app.services.data import public_archive
+from app.services.data.public_archive import ArchivedDocument, ArchivedJudgment, ArchiveIndexPage
 from app.services.data.public_archive_media import ArchivedMediaFile, add_media_addresses
 from app.ui.assets import STYLE, load_static_files
 from app.ui.messages import ENGLISH, load_page_messages
 from app.ui.pages import PageRoute, make_template_environment, render_page
-from app.ui.text_layout import Mark, render_text_layout
-from app.web.deps import DatabaseDep, MediaPolicyDep, SessionDep
+from app.ui.text_markup import Mark, render_markup_as_html
+from app.web.deps import DatabaseDep, MediaSettingsDep, SessionDep
 from app.web.media_content import media_content_response
 from app.web.organizations import ArchiveAddress
 
@@ -47,7 +47,9 @@ def archive_page(
     after: Annotated[str | None, Query(pattern=KEY_PATTERN)] = None,
 ) -> Response:
     """The documents of a campaign."""
-    index = archive.load_archive_index_page(session, archive.get_archived_campaign_key(session, address), after=after)
+    index = public_archive.load_archive_index_page(
+        session, public_archive.get_archived_campaign_key(session, address), after=after
+    )
     home = f"/archive/{address}"
     return _public(render_page(request, "archive/index.html", _index_values(index, home, _document_address)))
 
@@ -57,12 +59,12 @@ def archived_document_page(
     request: Request, address: ArchiveAddress, document: Annotated[str, Path(pattern=KEY_PATTERN)], session: SessionDep
 ) -> Response:
     """A document with its judgments."""
-    campaign = archive.get_archived_campaign_key(session, address)
+    campaign = public_archive.get_archived_campaign_key(session, address)
     home = f"/archive/{address}"
     page = f"{home}/documents/{quote(document, safe='')}"
-    shown = archive.load_archived_document(session, campaign, document)
+    shown = public_archive.load_archived_document(session, campaign, document)
     media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
-    after = archive.find_next_archived_document_key(session, campaign, document)
+    after = public_archive.find_next_archived_document_key(session, campaign, document)
     following = None if after is None else f"{home}/{_document_address(after)}"
     values = _document_values(replace(shown, media=media), home, following)
     return _public(render_page(request, "archive/document.html", values))
@@ -75,12 +77,12 @@ def serve_archived_media(
     document: Annotated[str, Path(pattern=KEY_PATTERN)],
     name: Annotated[str, Path(alias="media", pattern=KEY_PATTERN)],
     database: DatabaseDep,
-    policy: MediaPolicyDep,
+    media_settings: MediaSettingsDep,
 ) -> Response:
     """The bytes of a file, or with `Range` a part of them."""
     with database.transaction() as session:
-        campaign = archive.get_archived_campaign_key(session, address)
-        content = archive.open_public_archive_media(session, policy, campaign, document, name)
+        campaign = public_archive.get_archived_campaign_key(session, address)
+        content = public_archive.open_public_archive_media(session, media_settings, campaign, document, name)
     return _public(media_content_response(request, content))
 
 
@@ -116,7 +118,7 @@ def render_marked_text(text: str, errors: Sequence[Mapping[str, Any]], side: str
     for start, end, kind in _marks_on(text, errors, side):
         place = layout.to_shown_range(start, end)
         marks += [] if place is None else [(*place, kind)]
-    return Markup('<div dir="auto" class="drawn laid-out">{}</div>').format(render_text_layout(layout, marks))
+    return Markup('<div dir="auto" class="drawn laid-out">{}</div>').format(render_markup_as_html(layout, marks))
 
 
 def _marks_on(text: str, errors: Sequence[Mapping[str, Any]], side: str) -> list[Mark]:

@@ -58,7 +58,7 @@ def load_static_files() -> Mapping[str, StaticFile]:
 
 
 @cache
-def static_files_digest() -> str:
+def compute_static_files_digest() -> str:
     """Return the digest of all static files."""
     summed = hashlib.sha256()
     for name, asset in sorted(load_static_files().items()):
@@ -69,7 +69,7 @@ def static_files_digest() -> str:
 def asset_address(name: str) -> str:
     """Return the address of a static file. Raises KeyError if there is no such file."""
     load_static_files()[name]
-    return f"/assets/{static_files_digest()}/{name}"
+    return f"/assets/{compute_static_files_digest()}/{name}"
 
 
 @cache
@@ -84,7 +84,7 @@ def list_modules_to_preload(name: str) -> tuple[str, ...]:
 async def serve_asset(given: str, name: str, request: Request) -> Response:
     """A static file. Only the present digest is served: what comes under another would be kept for good."""
     content = load_static_files().get(name)
-    if content is None or given != static_files_digest():
+    if content is None or given != compute_static_files_digest():
         raise NotFound
     headers = {"Cache-Control": FOR_GOOD, "Vary": "Accept-Encoding"}
     if not _takes_gzip(request.headers.get("accept-encoding", "")):

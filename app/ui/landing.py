@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from app.ui.pages import PageRoute, render_page
 from app.web.cookies import Who, read_session_cookie
-from app.web.single_sign_on.confirming import find_identity_provider
+from app.web.single_sign_on.session_confirmation import find_identity_provider
 
 WHO: Final[tuple[Who, ...]] = ("staff", "rater")
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -69,15 +69,15 @@ class Language:
 
 LANGUAGES: Mapping[str, Language] = MappingProxyType(
     {
-        ENGLISH: Language("English", plurals.english_or_german_form, ",", ".", managers=True),
-        "de": Language("Deutsch", plurals.english_or_german_form, ".", ",", managers=True),
-        "fr": Language("Français", plurals.french_form, "\u202f", ","),
-        "es": Language("Español", plurals.spanish_form, ".", ","),
-        "cs": Language("Čeština", plurals.czech_form, "\u00a0", ","),
-        "zh": Language("中文", plurals.chinese_japanese_form, ",", "."),
-        "ja": Language("日本語", plurals.chinese_japanese_form, ",", "."),
-        "ar": Language("العربية", plurals.arabic_form, ",", ".", right_to_left=True),
-        "hi": Language("हिन्दी", plurals.hindi_form, ",", "."),
+        ENGLISH: Language("English", plurals.english_or_german_plural_form, ",", ".", managers=True),
+        "de": Language("Deutsch", plurals.english_or_german_plural_form, ".", ",", managers=True),
+        "fr": Language("Français", plurals.french_plural_form, "\u202f", ","),
+        "es": Language("Español", plurals.spanish_plural_form, ".", ","),
+        "cs": Language("Čeština", plurals.czech_plural_form, "\u00a0", ","),
+        "zh": Language("中文", plurals.chinese_or_japanese_plural_form, ",", "."),
+        "ja": Language("日本語", plurals.chinese_or_japanese_plural_form, ",", "."),
+        "ar": Language("العربية", plurals.arabic_plural_form, ",", ".", right_to_left=True),
+        "hi": Language("हिन्दी", plurals.hindi_plural_form, ",", "."),
     }
 )
 NAMES: Mapping[str, str] = MappingProxyType({code: one.name for code, one in LANGUAGES.items()})
@@ -87,12 +87,12 @@ MANAGERS_NAMES: Mapping[str, str] = MappingProxyType(
 """The languages of managers' pages."""
 
 
-def languages_of_page(page: str) -> Mapping[str, str]:
+def list_page_languages(page: str) -> Mapping[str, str]:
     """Return the languages that a page is offered in, with their names. page: its template's name without ending."""
     return MANAGERS_NAMES if page.startswith(OF_MANAGERS) else NAMES
 
 
-def language_of_request(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:
+def choose_request_language(request: Request, offered: Mapping[str, str] = MANAGERS_NAMES) -> str:
     """Return the reader's choice (`?lang=`, stored in a cookie), or else the browser's preference, or else English."""
     for chosen in (request.query_params.get("lang"), request.cookies.get(COOKIE)):
         if chosen is not None and chosen in offered:

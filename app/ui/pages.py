@@ -21,7 +21,7 @@ from app.domain.errors import AppError, Unauthorized
 from app.services.access.sessions import derive_csrf_token
 from app.ui import messages
 from app.ui.assets import asset_address, list_modules_to_preload
-from app.ui.refusals import render_refusal_sentence
+from app.ui.error_messages import render_error_message_sentence
 from app.web.cookies import Who, read_session_cookie
 from app.web.negotiation import choose_media_type
 from app.web.organizations import get_organization_directory
@@ -109,8 +109,8 @@ def render_page(
     """
     cookie = read_session_cookie(request, who)
     page = template.removesuffix(".html")
-    offered = messages.languages_of_page(page)
-    language = messages.language_of_request(request, offered)
+    offered = messages.list_page_languages(page)
+    language = messages.choose_request_language(request, offered)
     words = messages.load_page_messages(language, page)
     own = phrases(language) if phrases else {}
     if own:
@@ -123,7 +123,7 @@ def render_page(
         "csrf": derive_csrf_token(cookie) if cookie else None,
         "language": language,
         "right_to_left": messages.LANGUAGES[language].right_to_left,
-        "languages": [(code, name, address_in_language(request, code)) for code, name in offered.items()],
+        "languages": [(code, name, make_page_address_in_language(request, code)) for code, name in offered.items()],
         "phrases": json.dumps(own, ensure_ascii=False) if own else None,
         "catalogue": asset_address(catalogue) if catalogue else None,
         "refusals": _refusals_address(language),
@@ -135,7 +135,7 @@ def render_page(
         "count": words.translate_count,
         "foreign": words.is_left_in_english,
         "told": words.translate_service_text,
-        "refused": partial(render_refusal_sentence, words),
+        "refused": partial(render_error_message_sentence, words),
         "sentence": words.render_as_sentence,
         "shown": words.translate_cell,
         "code": messages.render_code_spans,
@@ -157,7 +157,7 @@ def _refusals_address(language: str) -> str | None:
     return asset_address(messages.catalogue_file_name(language, messages.REFUSALS) or "")
 
 
-def address_in_language(request: Request, language: str) -> str:
+def make_page_address_in_language(request: Request, language: str) -> str:
     """Return the address of this page in a language, with its other parameters; lists start at the beginning again."""
     rest = [(name, value) for name, value in request.query_params.multi_items() if name not in ("lang", "cursor")]
     # If a path begins with two slashes, browsers read its first part as another host.

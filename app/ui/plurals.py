@@ -8,60 +8,60 @@ from __future__ import annotations
 MILLION = 1_000_000
 
 
-def english_or_german_form(n: int) -> str:
+def english_or_german_plural_form(n: int) -> str:
     """Return the form in English and German.
 
-    >>> [english_or_german_form(n) for n in (0, 1, 2)]
+    >>> [english_or_german_plural_form(n) for n in (0, 1, 2)]
     ['other', 'one', 'other']
     """
     return "one" if n == 1 else "other"
 
 
-def chinese_japanese_form(n: int) -> str:  # noqa: ARG001  (one signature for all)
+def chinese_or_japanese_plural_form(n: int) -> str:  # noqa: ARG001  (one signature for all)
     """Return the form in Chinese and Japanese, which have only one."""
     return "other"
 
 
-def hindi_form(n: int) -> str:
+def hindi_plural_form(n: int) -> str:
     """Return the form in Hindi, where zero takes the same form as one.
 
-    >>> [hindi_form(n) for n in (0, 1, 2)]
+    >>> [hindi_plural_form(n) for n in (0, 1, 2)]
     ['one', 'one', 'other']
     """
     return "one" if n in (0, 1) else "other"
 
 
-def french_form(n: int) -> str:
+def french_plural_form(n: int) -> str:
     """Return the form in French: zero takes the same form as one, and whole millions have their own.
 
-    >>> [french_form(n) for n in (0, 1, 2, 1_000_000)]
+    >>> [french_plural_form(n) for n in (0, 1, 2, 1_000_000)]
     ['one', 'one', 'other', 'many']
     """
     return "one" if n in (0, 1) else "many" if n % MILLION == 0 else "other"
 
 
-def spanish_form(n: int) -> str:
+def spanish_plural_form(n: int) -> str:
     """Return the form in Spanish, where whole millions have their own.
 
-    >>> [spanish_form(n) for n in (0, 1, 2, 1_000_000)]
+    >>> [spanish_plural_form(n) for n in (0, 1, 2, 1_000_000)]
     ['other', 'one', 'other', 'many']
     """
     return "one" if n == 1 else "many" if n and n % MILLION == 0 else "other"
 
 
-def czech_form(n: int) -> str:
+def czech_plural_form(n: int) -> str:
     """Return the form in Czech, where two to four have their own.
 
-    >>> [czech_form(n) for n in (0, 1, 2, 4, 5, 22)]
+    >>> [czech_plural_form(n) for n in (0, 1, 2, 4, 5, 22)]
     ['other', 'one', 'few', 'few', 'other', 'other']
     """
     return "one" if n == 1 else "few" if n in (2, 3, 4) else "other"
 
 
-def arabic_form(n: int) -> str:
+def arabic_plural_form(n: int) -> str:
     """Return the form in Arabic, which has six.
 
-    >>> [arabic_form(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]
+    >>> [arabic_plural_form(n) for n in (0, 1, 2, 3, 10, 11, 99, 100, 103)]
     ['zero', 'one', 'two', 'few', 'few', 'many', 'many', 'other', 'few']
     """
     if n in (0, 1, 2):

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Request, Response
 from app.domain.questionnaires import read_questionnaires
 from app.services.campaigns import campaigns
 from app.services.campaigns.display_settings import get_display_settings
-from app.services.campaigns.phrases import get_custom_phrases
+from app.services.campaigns.rater_page_phrases import get_custom_phrases
 from app.services.people import guidelines, qualification, questionnaires, tutorials
 from app.services.people.guidelines import GuidelineTexts
 from app.services.people.raters import ActingRater
@@ -18,8 +18,8 @@ from app.storage.db import Database
 from app.storage.guidelines import GuidelinesNotFound
 from app.ui import markdown, messages
 from app.ui.access import RaterAtWork
+from app.ui.annotation_forms import rater_forms_json
 from app.ui.pages import RATERS, PageRoute, render_page
-from app.ui.rater_forms import rater_forms_json
 from app.web.deps import DatabaseDep
 
 BEFORE_A_TASK = ("guidelines", "test", "tutorial")
@@ -120,6 +120,6 @@ def _choose_guidelines(request: Request, texts: GuidelineTexts | None) -> dict[s
     if texts is None:
         return {"text": None, "text_language": None}
     offered = tuple(sorted(texts.texts, key=lambda code: code != messages.ENGLISH))
-    wanted = (messages.language_of_request(request, messages.NAMES), request.headers.get("accept-language", ""))
+    wanted = (messages.choose_request_language(request, messages.NAMES), request.headers.get("accept-language", ""))
     language = next((code for one in wanted if (code := messages.preferred_language(one, offered))), offered[0])
     return {"text": markdown.markdown_to_html(texts.texts[language]), "text_language": language}

@@ -17,11 +17,11 @@ from app.services.access import single_sign_on
 from app.services.access.identity_tokens import BadIdentityToken
 from app.services.access.provider_roles import filter_roles_by_organization, list_organizations_of_groups
 from app.services.access.sessions import StartedSession
-from app.services.access.single_sign_on import NoGroupFits
+from app.services.access.single_sign_on import NoGroupWithAccess
 from app.services.every_organization import run_for_each_organization
 from app.storage import clock
+from app.storage.current_organization import use_organization
 from app.storage.db import Database
-from app.storage.organizations import use_organization
 from app.ui.pages import PageRoute, render_page
 from app.web.cookies import own_origin, set_session_cookie
 from app.web.deps import DatabaseDep, get_service_options
@@ -33,8 +33,8 @@ from app.web.single_sign_on.attempt import (
     read_sign_in_attempt,
     set_sign_in_attempt_cookie,
 )
-from app.web.single_sign_on.confirming import find_identity_provider
 from app.web.single_sign_on.errors import NoIdentityProvider, ProviderRefused, SignInNotBegun
+from app.web.single_sign_on.session_confirmation import find_identity_provider
 from app.web.unauthenticated_limits import SIGN_IN_ANSWER, mark_sender_authenticated, note_sign_in_attempt
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class SignInErrorPageRoute(PageRoute):
 router = APIRouter(route_class=SignInErrorPageRoute, include_in_schema=False)
 
 
-def require_provider(request: Request) -> IdentityProviderClient:
+def require_identity_provider(request: Request) -> IdentityProviderClient:
     """Return the identity provider. Raises NoIdentityProvider if this installation has none."""
     provider = find_identity_provider(request)
     if provider is None:
@@ -70,7 +70,9 @@ def require_provider(request: Request) -> IdentityProviderClient:
     return provider
 
 
-ProviderDep = Annotated[Any, Depends(require_provider)]  # an IdentityProviderClient, imported only if there is one
+ProviderDep = Annotated[
+    Any, Depends(require_identity_provider)
+]  # an IdentityProviderClient, imported only if there is one
 
 
 @router.get("/oidc/sign-in")
@@ -96,14 +98,14 @@ def finish_single_sign_on(request: Request, provider: ProviderDep, database: Dat
     if "error" in given or not 0 < len(code) <= LONGEST_CODE:
         raise ProviderRefused
     with database.transaction() as session:
-        now = clock.database_now(session)
+        now = clock.get_database_time(session)
     note_sign_in_attempt(request)
     confirmed = provider.redeem_authorization_code(
         code, back=own_origin(request) + BACK, verifier=attempt.verifier, nonce=attempt.nonce, now=now
     )
     new = _start_session(request, database, provider, confirmed)
     if new is None:
-        raise NoGroupFits
+        raise NoGroupWithAccess
     # No redirect: browsers would not send the new cookie with it, because another site started this navigation.
     response = render_page(request, "manager/signed_in.html", {"next": attempt.next})
     set_session_cookie(request, response, new.secret, "staff", lifetime=new.lifetime)
@@ -151,7 +153,7 @@ async def receive_back_channel_logout(request: Request, provider: ProviderDep, d
 
     def carry_out() -> bool:
         with database.transaction() as session:
-            now = clock.database_now(session)
+            now = clock.get_database_time(session)
         notice = provider.verify_logout_token(values[0], now=now)
 
         def end() -> bool:

@@ -21,12 +21,12 @@ from app.services.access.tokens import Caller, Role
 from app.services.people import raters
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.storage.organizations import current_organization_number
+from app.storage.current_organization import current_organization_number
 from app.web.cookies import Who, check_origin_and_csrf_token, find_staff_or_rater_cookie, read_session_cookie
 from app.web.deps import database_of_request
 from app.web.organizations import get_organization_directory, use_organization_of_credential
 from app.web.query_parameters import check_query_parameters
-from app.web.single_sign_on.confirming import confirm_session_with_provider, find_identity_provider
+from app.web.single_sign_on.session_confirmation import confirm_session_with_provider, find_identity_provider
 from app.web.unauthenticated_limits import mark_sender_authenticated
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})

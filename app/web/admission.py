@@ -73,7 +73,7 @@ def find_admission_slot(scope: Scope) -> AdmissionSlot | None:
     return slot
 
 
-def release_slot(scope: Scope) -> None:
+def release_admission_slot(scope: Scope) -> None:
     """Return the slot of a request that will stay for long and do little."""
     slot = find_admission_slot(scope)
     if slot is not None:

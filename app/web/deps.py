@@ -77,7 +77,7 @@ async def get_media_settings(request: Request) -> MediaSettings:
 
 DatabaseDep = Annotated[Database, Depends(get_database)]
 JudgingServiceDep = Annotated[JudgingService, Depends(get_judging_service)]
-MediaPolicyDep = Annotated[MediaSettings, Depends(get_media_settings)]
+MediaSettingsDep = Annotated[MediaSettings, Depends(get_media_settings)]
 SessionDep = Annotated[Session, Depends(get_database_session, scope="function")]
 CampaignKey = Annotated[
     str, Path(alias="campaign", pattern=KEY_PATTERN, description="Key of the campaign.", examples=["ted-ende"])

@@ -12,13 +12,13 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from app.web.live import STOPPING
+from app.web.server_sent_events import STOPPING
 
 MEDIA_TYPE = "application/problem+json"
 MOST_FILES = 1 << 15  # the most that count, whatever the system allows
 
 
-def count_allowed_open_files() -> int:
+def get_open_file_limit() -> int:
     """Return how many files and connections this process may open."""
     return min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], MOST_FILES)
 
@@ -68,7 +68,7 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     headers_up_to = 1 << 16
     reads_within = 30.0
 
-    idle = IdleConnections(count_allowed_open_files() // 2)
+    idle = IdleConnections(get_open_file_limit() // 2)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

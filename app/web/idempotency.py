@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from app.services.access.idempotency import IdempotentResponse, run_once_per_key
 from app.storage.db import Session
 from app.web.access import RATER_HEADER
-from app.web.bodies import hash_body
+from app.web.request_bodies import hash_body
 
 Key = Annotated[
     str | None,
@@ -80,4 +80,4 @@ async def get_idempotent_creation(request: Request, key: Key = None) -> Idempote
     return IdempotentCreation(request, key)
 
 
-OnceDep = Annotated[IdempotentCreation, Depends(get_idempotent_creation)]
+IdempotentCreationDep = Annotated[IdempotentCreation, Depends(get_idempotent_creation)]

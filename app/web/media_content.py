@@ -6,7 +6,7 @@ from fastapi import Request, Response
 
 from app.domain.media_types import ENDINGS
 from app.services.media.library import MediaContent
-from app.web.ranges import range_response
+from app.web.range_requests import range_response
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 """Permissions of a file if a browser opens it as a page: none. (Browsers style their own viewers inline.)"""

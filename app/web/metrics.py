@@ -22,8 +22,8 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from app.domain.tracing import record_past_span
-from app.services.access.service_state import StateGauge
-from app.web.supervision import METRICS_FOLDER
+from app.services.access.service_gauges import ServiceGauge
+from app.web.service_part_states import METRICS_FOLDER
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -92,7 +92,7 @@ class ServiceMetrics:
         self.flush_seconds.labels(kind).observe(seconds)
         record_past_span("flush", f"flush {kind}", seconds, {"plumbline.answers": n})
 
-    def format_all(self, state: Iterable[StateGauge]) -> bytes:
+    def format_all(self, state: Iterable[ServiceGauge]) -> bytes:
         """Format all metrics. state: the current values in the database."""
         if os.environ.get(METRICS_FOLDER):
             merged = CollectorRegistry()
@@ -111,7 +111,7 @@ def _sum(registry: CollectorRegistry, name: str, explained: str) -> Gauge:
     return Gauge(f"plumbline_{name}", explained, registry=registry, multiprocess_mode="livesum")
 
 
-def format_gauges(state: Iterable[StateGauge]) -> bytes:
+def format_gauges(state: Iterable[ServiceGauge]) -> bytes:
     """Format current values, grouped by name."""
     now = CollectorRegistry()
     now.register(_StateCollector(state))
@@ -121,7 +121,7 @@ def format_gauges(state: Iterable[StateGauge]) -> bytes:
 class _StateCollector(Collector):
     """Gauges that are read again each time."""
 
-    def __init__(self, state: Iterable[StateGauge]) -> None:
+    def __init__(self, state: Iterable[ServiceGauge]) -> None:
         self._state = state
 
     def collect(self) -> Iterable[GaugeMetricFamily]:

@@ -1,7 +1,7 @@
 """The organization of a request: its credential determines it before anything is read (decision 46).
 
 Until then, a request works for the default organization, whose credentials have no mark. After a request has read
-tables of one organization, it cannot switch to another (`app.storage.organizations`).
+tables of one organization, it cannot switch to another (`app.storage.current_organization`).
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from fastapi import Depends, Path, Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.services.access.organization_prefixes import parse_organization_number
-from app.storage.db import Database
-from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_nondefault_organizations
-from app.storage.organizations import (
+from app.storage.current_organization import (
     DEFAULT,
     current_organization_number,
     organization_number_from_row_id,
     switch_current_organization,
     use_organization,
 )
+from app.storage.db import Database
+from app.storage.organization_list import KNOWN_FOR, OrganizationRecord, list_nondefault_organizations
 
 
 class OrganizationMiddleware:

@@ -20,10 +20,10 @@ from starlette.requests import HTTPConnection, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.admission import ALWAYS, STRANGER
-from app.web.bodies import BodyTooLarge, BodyTooSlow
 from app.web.logs import REQUEST
 from app.web.problems import ErrorPage, problem_response
 from app.web.rate_limits import FailedSignIns, RefusalPacing, TokenBuckets, UnauthenticatedLimits, find_client_address
+from app.web.request_bodies import BodyTooLarge, BodyTooSlow
 from app.web.request_log import request_id
 
 COOKIES = frozenset({"staff", "rater", "__Host-staff", "__Host-rater"})

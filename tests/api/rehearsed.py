@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 
 from app import protocols
-from app.design.design import ControlRules
+from app.design.design_choices import ControlRules
 from app.protocols.base import ProtocolOptions
 from app.services.access import tokens
 from app.simulation import (
@@ -22,9 +22,9 @@ from app.simulation import (
     make_rater_model_template,
     parse_task,
 )
-from app.simulation.model_template import CampaignForSimulation
+from app.simulation.rater_model_template import CampaignForSimulation
 from app.simulation.session import SendHeartbeat, SendPreference
-from app.simulation.task_view import SeenTask
+from app.simulation.task_view import DisplayedTask
 from app.storage.db import Database
 
 SYSTEMS = ("sysA", "sysB")
@@ -159,7 +159,12 @@ class Rehearsed:
         return [one["task"] for one in page["items"]]
 
     def _sit(
-        self, mind: SimulatedRater, forms: CampaignRaterForms, task: SeenTask, session: dict[str, str], most: int | None
+        self,
+        mind: SimulatedRater,
+        forms: CampaignRaterForms,
+        task: DisplayedTask,
+        session: dict[str, str],
+        most: int | None,
     ) -> None:
         acts, came, here = (
             generate_session_actions(mind, task, forms, page=f"p{mind.judged}"),

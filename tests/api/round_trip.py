@@ -75,7 +75,7 @@ class Trip:
 def written(database: Database, campaign: str, format: str) -> tuple[dict[str, bytes], Counter[str]]:
     """The files of a campaign, and what the format could not carry."""
     lost = Counter[str]()
-    if exports.find_export_file_type(format).files:
+    if exports.get_export_file_type(format).files:
         return {
             path: b"".join(part) for path, part in exports.export_campaign_files(database, campaign, format, lost=lost)
         }, lost

@@ -73,8 +73,8 @@ class World:
         return self.client.get(path, headers={"Authorization": f"Bearer {self.tokens[who]}"})
 
     def report(self, campaign: str, kind: str, **query: str) -> Any:
-        asked = request.parse_report_options(report_requests.find_report_kind_by_name(kind), query)
-        asking = request.ReportRequest(report_requests.find_report_kind_by_name(kind), (campaign,), asked)
+        asked = request.parse_report_options(report_requests.get_report_kind_by_name(kind), query)
+        asking = request.ReportRequest(report_requests.get_report_kind_by_name(kind), (campaign,), asked)
         return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
 

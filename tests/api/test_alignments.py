@@ -158,7 +158,7 @@ def test_alignments_go_round_in_our_own_format_and_a_bundle_are_cloned_and_count
     assert stored(draft, "/v1/campaigns/copy") == LINKS
     for format in exports.list_writable_formats():
         lost = exports.Counter[str]()
-        if exports.find_export_file_type(format).files:
+        if exports.get_export_file_type(format).files:
             [b"".join(part) for _, part in exports.export_campaign_files(database, "c", format, lost=lost)]
         else:
             b"".join(exports.export_campaign(database, "c", format, lost=lost))

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from pydantic import TypeAdapter, ValidationError
 
 from app.api.models.times import TimeIn
-from app.web import bodies, strict_json
+from app.web import request_bodies, strict_json
 from tests.patience import soon
 
 Serving = Callable[..., AbstractContextManager[httpx.Client]]
@@ -208,9 +208,9 @@ def test_a_large_body_is_made_a_model_beside_the_event_loop(
     admin: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_the_loop = []
-    read = bodies.JsonBodyReader._read
+    read = request_bodies.JsonBodyReader._read
 
-    def noted(self: bodies.JsonBodyReader[Any], data: bytes) -> Any:
+    def noted(self: request_bodies.JsonBodyReader[Any], data: bytes) -> Any:
         try:
             asyncio.get_running_loop()
         except RuntimeError:
@@ -219,8 +219,8 @@ def test_a_large_body_is_made_a_model_beside_the_event_loop(
             on_the_loop.append(True)
         return read(self, data)
 
-    monkeypatch.setattr(bodies.JsonBodyReader, "_read", noted)
-    for key, notes in (("small", "x"), ("large", "x" * bodies.AT_ONCE)):
+    monkeypatch.setattr(request_bodies.JsonBodyReader, "_read", noted)
+    for key, notes in (("small", "x"), ("large", "x" * request_bodies.AT_ONCE)):
         body = {"key": key, "protocol": "da", "settings": {"notes": notes}}
         assert admin.post("/v1/campaigns", json=body).status_code == 201
     assert on_the_loop == [True, False], "a small one is done before a thread is found for it"

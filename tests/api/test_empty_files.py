@@ -76,7 +76,7 @@ def test_a_header_alone_is_refused_by_every_reader(campaign: httpx.Client) -> No
         else:
             body = campaign.get(f"/v1/campaigns/c/exports/{format}").content
             files = {"file": body}
-            if exports.find_export_file_type(format).files:
+            if exports.get_export_file_type(format).files:
                 with tarfile.open(fileobj=io.BytesIO(body)) as archive:
                     files = {one.name: part.read() for one in archive if (part := archive.extractfile(one))}
         answer = sent(campaign, format, {name.replace("/", "~"): body for name, body in files.items()})

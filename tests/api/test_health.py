@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from app.main import create_app
 from app.services.access import tokens
-from app.services.access.service_state import EXPLAINED
+from app.services.access.service_gauges import EXPLAINED
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
 from app.web.logs import JsonLineFormatter

@@ -244,7 +244,7 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     assert asked(f"/v1/jobs/{job['job']}/report").json() == {"tasks": total["tasks"], "judgments": 1}
     for event in [*[walk.answer] * 6, walk.reopen, walk.answer, walk.wait, walk.answer]:
         event()
-        started = ProgressCountCache(find_stored=progress_jobs.find_stored_progress_counts)
+        started = ProgressCountCache(find_stored=progress_jobs.find_or_request_progress_counts)
         kept, anew = walk.look_twice(started)
         assert kept == anew
         assert started.counted_anew == 0
@@ -267,8 +267,8 @@ def test_a_large_campaign_is_counted_by_a_worker_and_each_process_starts_from_it
     walk.answer()
     while asked().json()["total"] == new["total"]:
         walk.answer()
-    with progress_jobs.request_missing_counts(database):
-        kept, anew = walk.look_twice(ProgressCountCache(find_stored=progress_jobs.find_stored_progress_counts))
+    with progress_jobs.request_missing_progress_counts(database):
+        kept, anew = walk.look_twice(ProgressCountCache(find_stored=progress_jobs.find_or_request_progress_counts))
     assert kept == anew, "what came since is added"
     assert len(asked(jobs_path).json()["items"]) == 3, "and counted again, so that it is not added at every start"
 
@@ -302,7 +302,7 @@ def test_an_earlier_look_does_not_cost_a_process_its_counts(
 ) -> None:
     """A campaign that has grown too large to be counted by a process, though it keeps counts."""
     walk = make_walk(
-        anonymous, database, secret, 4, ProgressCountCache(find_stored=progress_jobs.find_stored_progress_counts)
+        anonymous, database, secret, 4, ProgressCountCache(find_stored=progress_jobs.find_or_request_progress_counts)
     )
     with database.transaction(snapshot=True) as session:
         earlier = progress.load_progress_fingerprint(session, "live", ALL)

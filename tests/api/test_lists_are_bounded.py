@@ -221,7 +221,7 @@ def test_pages_together_are_all_that_a_filter_means(
         campaign = campaign_judgments.campaigns.load_campaign(session, "small").id
         meant = [
             row.id
-            for row in campaign_judgments.campaign_judgments.stream_judgment_rows(session, campaign, 0, only=only)
+            for row in campaign_judgments.campaign_judgments.stream_judgment_rows(session, campaign, 0, filters=only)
         ]
     names = {"rater": "r.key", "system": "s.key", "document": "d.key", "segment": "g.position", "task": "t.key"}
     where = "".join(f" AND {names[name]} = '{value}'" for name, value in only.items())

@@ -15,7 +15,7 @@ from app.reports import registry
 from app.reports.kit import store
 from app.reports.kit.request import ReportRequest
 from app.services.access import tokens
-from app.storage import embedded, judgments
+from app.storage import embedded, staged_judgments
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.data.test_imports import MQM
 from tests.spine import Spine, fresh
@@ -59,7 +59,7 @@ def shared(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterato
 @pytest.fixture
 def large(shared: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """As if there were more judgments than are quick."""
-    monkeypatch.setattr(judgments, "has_more_judgments_than", lambda *_: True)
+    monkeypatch.setattr(staged_judgments, "has_more_judgments_than", lambda *_: True)
     return shared
 
 
@@ -112,7 +112,7 @@ def test_more_judgments_than_a_number_are_counted_no_further(shared: World) -> N
     with psycopg.connect(shared.spine.url) as connection:
         ((campaign, n),) = connection.execute("SELECT campaign_id, count(*) FROM judgments GROUP BY 1").fetchall()
     with shared.spine.database.transaction() as session:
-        found = [judgments.has_more_judgments_than(session, [campaign], most) for most in (0, n - 1, n, n + 1)]
+        found = [staged_judgments.has_more_judgments_than(session, [campaign], most) for most in (0, n - 1, n, n + 1)]
         assert found == [True, True, False, False]
-        assert not judgments.has_more_judgments_than(session, [campaign + 1], 0)
-        assert judgments.has_more_judgments_than(session, [campaign + 1, campaign], n - 1)
+        assert not staged_judgments.has_more_judgments_than(session, [campaign + 1], 0)
+        assert staged_judgments.has_more_judgments_than(session, [campaign + 1, campaign], n - 1)

@@ -15,7 +15,7 @@ from app.main import create_app
 from app.reports.inputs.expected_time import AT_ONCE
 from app.services.access import tokens
 from app.services.jobs import jobs
-from app.services.plans import expected_time, plans
+from app.services.plans import compile_time_estimate, plans
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.data.test_imports import MQM
@@ -111,15 +111,15 @@ def _fill(world: World) -> None:
 @pytest.fixture
 def world(shared: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """Where every plan is expected to take long to compile."""
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)
     return shared
 
 
 def test_a_plan_of_a_job_is_the_one_that_is_compiled_at_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(expected_time, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", AT_ONCE)
     seen = world.plan(DESIGN, dry_run="true")
     assert seen.status_code == 200, "a small plan needs no worker"
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)
 
     place = world.later(DESIGN, dry_run="true")
     assert world.later(DESIGN) == place, "frozen or looked at, it is the same plan"
@@ -140,7 +140,7 @@ def test_a_plan_of_a_job_is_the_one_that_is_compiled_at_once(world: World, monke
     dealt, degraded = world.spine.ask(DEALT), world.spine.ask(DEGRADED)
     assert degraded
 
-    monkeypatch.setattr(expected_time, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", AT_ONCE)
     at_once = world.plan(DESIGN)
     assert at_once.status_code == 201
     assert (dealt, degraded) == (world.spine.ask(DEALT), world.spine.ask(DEGRADED))
@@ -238,7 +238,7 @@ def test_a_design_that_is_not_valid_is_refused_at_once_and_one_that_cannot_be_me
     place = world.later(cannot)
     drained(world.spine.database)
     later, waited, of_job = world.plan(cannot), world.plan(cannot, wait=5), world.get(f"{place}/report")
-    monkeypatch.setattr(expected_time, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", AT_ONCE)
     at_once = world.plan(cannot)
     told = [(one.status_code, one.json()["detail"], one.json()["errors"]) for one in (at_once, later, waited, of_job)]
     assert (at_once.status_code, at_once.json()["errors"][0]["loc"]) == (422, ["body", "ratings_per_item"])
@@ -304,10 +304,10 @@ def test_an_open_campaign_gets_no_plan_though_one_was_compiled_for_it(
 ) -> None:
     world.later({"seed": 19})
     drained(world.spine.database)
-    monkeypatch.setattr(expected_time, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", AT_ONCE)
     assert world.plan({"seed": 20}).status_code == 201
     assert world.client.post(f"{LIVE}/open", headers=world.manager).is_success
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)
     before = world.versions()
     assert [world.plan({"seed": 19}, dry_run=dry).status_code for dry in ("true", "false")] == [409, 409]
     assert world.versions() == before

@@ -24,10 +24,10 @@ from app.reports.ranking_comparison import report as side_by_side
 from app.services.access import tokens
 from app.services.jobs import jobs, rankings
 from app.services.jobs import ranking_comparison as side_by_side_jobs
-from app.stats.testing.pair_tests import number_of_resamples
+from app.stats.testing.pair_tests import choose_number_of_resamples
 from app.storage import embedded
 from app.storage.db import Database
-from app.storage.ratings_files import engine
+from app.storage.ratings_files import duckdb_engine
 from app.storage.ratings_folder import RatingsFolder
 from tests.api.conftest import OPTIONS, TestClient
 from tests.services.data.test_imports import MQM
@@ -160,7 +160,7 @@ def test_a_large_campaign_is_ranked_from_sums_by_a_worker(
     ):
         large = replace(world, client=client)
         with monkeypatch.context() as lacking:
-            lacking.setattr(engine, "find_spec", lambda _: None)
+            lacking.setattr(duckdb_engine, "find_spec", lambda _: None)
             for path, asked in ((RANKING, {"seed": "14"}), (BESIDE, {"recipes": "recommended,wmt-da"})):
                 refused = large.get(path, headers={"Prefer": "wait=0"}, **asked)
                 told = refused.json()["title"]
@@ -168,7 +168,7 @@ def test_a_large_campaign_is_ranked_from_sums_by_a_worker(
         assert drained(database) == 0, "no job was made"
         place = large.later(RANKING, seed="14")
         with monkeypatch.context() as lacking:
-            lacking.setattr(engine, "find_spec", lambda _: None)
+            lacking.setattr(duckdb_engine, "find_spec", lambda _: None)
             drained(database)
             assert "pip install" in large.get(place).json()["error"]["title"], "a worker lacks it"
         assert large.later(RANKING, seed="14") == place, "with the extra it is begun again"
@@ -258,7 +258,10 @@ def test_how_long_many_recipes_take_is_the_sum_of_those_that_are_not_stored() ->
     size, recipe = CampaignTestSetSize(36, 180, 900), replace(NAMED["recommended"], rank_sets=False)
     one = estimate_resampling_seconds(size, recipe)
     assert 0.5 * AT_ONCE < one < AT_ONCE, "one is made at once, and two are not"
-    longer = [replace(recipe, test="bootstrap"), replace(recipe, permutations=10 * number_of_resamples(recipe, 630))]
+    longer = [
+        replace(recipe, test="bootstrap"),
+        replace(recipe, permutations=10 * choose_number_of_resamples(recipe, 630)),
+    ]
     assert all(estimate_resampling_seconds(size, other) > AT_ONCE for other in longer)
     joint = replace(recipe, adjust="maxT")
     assert estimate_resampling_seconds(size, joint) > estimate_resampling_seconds(size, replace(joint, adjust="none"))

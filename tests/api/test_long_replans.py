@@ -13,7 +13,7 @@ from app.main import create_app
 from app.reports.inputs.expected_time import AT_ONCE
 from app.services.access import tokens
 from app.services.jobs import jobs
-from app.services.plans import expected_time, replanning
+from app.services.plans import compile_time_estimate, replanning
 from app.storage import embedded
 from tests.api.conftest import OPTIONS, TestClient
 from tests.spine import Spine, fresh
@@ -105,7 +105,7 @@ def shared(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterato
 @pytest.fixture
 def live(shared: tuple[Spine, httpx.Client], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Live:
     found = _opened(Live(*shared, key=request.node.name[5:60]))
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)
     return found
 
 
@@ -136,10 +136,10 @@ def test_a_replan_of_a_job_is_the_one_that_is_compiled_at_once(live: Live, monke
     live.hand_in("r3")
     live.begin("r3")
     live.leave("r3")
-    monkeypatch.setattr(expected_time, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", AT_ONCE)
     seen = live.replan(dry_run=True)
     assert (seen.status_code, seen.json()["change"]["counts"]["redone"]) == (200, 1)
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)
 
     before = live.in_force()
     place = live.compiled(dry_run=True)
@@ -169,7 +169,7 @@ def test_a_replan_of_a_job_leaves_the_rows_that_one_made_at_once_leaves(
     live.leave("r3")
     live.compiled()
     assert live.replan().status_code == 201
-    monkeypatch.setattr(expected_time, "AT_ONCE", AT_ONCE)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", AT_ONCE)
     twin = _opened(Live(live.spine, live.client, "twin"))
     twin.hand_in("r1")
     twin.leave("r3")

@@ -52,7 +52,7 @@ class World:
     secret: str
 
     def report(self, campaign: str = "usual", **query: str) -> Any:
-        kind = report_requests.find_report_kind_by_name("metrics")
+        kind = report_requests.get_report_kind_by_name("metrics")
         given = {"permutations": "200", **query}
         asking = request.ReportRequest(kind, (campaign,), request.parse_report_options(kind, given))
         return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
@@ -131,7 +131,7 @@ def test_figures_are_followed_over_changes_of_the_human_scores(world: World) -> 
 
 
 def test_a_version_before_the_scores_has_none(world: World) -> None:
-    kind = report_requests.find_report_kind_by_name("metrics")
+    kind = report_requests.get_report_kind_by_name("metrics")
     asking = request.ReportRequest(kind, ("usual",), request.parse_report_options(kind, {}), as_of=1)
     view = json.loads(store.find_or_compute_report(world.spine.database, asking).body)
     assert view["metrics"] == []
@@ -150,7 +150,7 @@ def test_little_data_has_a_clear_statement_in_every_shape_and_never_nan(world: W
 
 
 def difficulty(world: World, campaign: str = "usual", **query: str) -> Any:
-    kind = report_requests.find_report_kind_by_name("difficulty")
+    kind = report_requests.get_report_kind_by_name("difficulty")
     asking = request.ReportRequest(kind, (campaign,), request.parse_report_options(kind, query))
     return json.loads(store.find_or_compute_report(world.spine.database, asking).body)
 

@@ -52,7 +52,7 @@ VERBS = {
     "get": {"get", "list", "export", "count", "stream"},
     "put": {"put"},
     "patch": {"patch"},
-    "delete": {"delete", "revoke", "lift", "erase", "close"},
+    "delete": {"delete", "revoke", "lift", "erase", "close", "cancel"},
 }
 """What the name of an operation begins with, by method; a `POST` has the verb of what it does."""
 WITHOUT_VERB = {"livez", "readyz", "version"}

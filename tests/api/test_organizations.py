@@ -20,8 +20,8 @@ from app.main import create_app
 from app.services.access import tokens
 from app.services.access.tokens import ROLES, Role
 from app.storage import embedded
+from app.storage.current_organization import SPAN, use_organization
 from app.storage.db import Database
-from app.storage.organizations import SPAN, use_organization
 from tests.api.access_rows import EXPECTED, ROLE_SETS
 from tests.api.conftest import OPTIONS, populate
 from tests.api.direct import asking

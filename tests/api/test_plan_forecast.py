@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from app.cli import build_cli_app
 from app.domain.errors import Invalid
-from app.stats.planning.planning import DEFAULTS
+from app.stats.planning.power_and_cost import DEFAULTS
 from tests.api.test_plans import LIVE, _ok, _plan, draft_template, ready, template
 
 __all__ = ["draft_template", "ready", "template"]  # fixtures of the neighbouring tests

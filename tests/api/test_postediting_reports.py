@@ -44,7 +44,7 @@ class World:
         return self.client.get(path, params=query, headers={"Authorization": f"Bearer {self.secret}"})
 
     def report(self, campaign: str = "live", kind: str = "postediting", **query: str) -> Any:
-        found = report_requests.find_report_kind_by_name(kind)
+        found = report_requests.get_report_kind_by_name(kind)
         asking = request.ReportRequest(found, (campaign,), request.parse_report_options(found, query))
         return json.loads(store.find_or_compute_report(self.spine.database, asking).body)
 
@@ -277,7 +277,7 @@ def test_a_reference_is_compared_with_the_outputs_of_its_own_segment(world: Worl
 
 
 def compared(world: World, *campaigns: str, **query: str) -> Any:
-    found = report_requests.find_report_kind_by_name("postediting_da", "campaigns")
+    found = report_requests.get_report_kind_by_name("postediting_da", "campaigns")
     asking = request.ReportRequest(found, campaigns, request.parse_report_options(found, query))
     return json.loads(store.find_or_compute_report(world.spine.database, asking).body)
 

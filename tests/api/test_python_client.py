@@ -315,7 +315,7 @@ def test_a_table_that_takes_long_is_the_one_asked_for_although_the_data_have_mov
     with database.transaction() as session:
         session.execute(text("DELETE FROM reports"))
     monkeypatch.setattr(rankings, "AT_ONCE", 0.0)
-    monkeypatch.setattr("app.api.kit.jobs.MOST_WAITING", 0)
+    monkeypatch.setattr("app.api.kit.job_responses.MOST_WAITING", 0)
     monkeypatch.setattr("plumbline_client.sync.jobs.LOOK_EVERY", 0.05)
     looks: list[str] = []
 

@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy import CheckConstraint
 
 from app import protocols
-from app.design.design import Design, Structure
+from app.design.design_choices import Design, Structure
 from app.main import create_app
 from app.services.access import tokens
 from app.stats.ratings import RatingRole

@@ -13,9 +13,9 @@ from app.stats.quality.seeded_errors import (
     AttentionCheckCounts,
     SeededErrorHits,
     SeededSegment,
-    count_attention_checks,
+    count_attention_check_results,
     count_seeded_error_hits,
-    overlaps_change,
+    overlaps_changed_part,
 )
 from app.stats.ratings import RatingRole
 from app.storage.db import Database
@@ -100,5 +100,5 @@ def test_hits_and_checks_are_counted_by_rater() -> None:
         SeededSegment("b", [], [(0, 9)]),
     ]
     assert count_seeded_error_hits(seeded) == {"a": SeededErrorHits(2, 1)}
-    assert overlaps_change([(0, 1), (8, 9)], [(2, 9)])
-    assert count_attention_checks({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": AttentionCheckCounts(1, 1)}
+    assert overlaps_changed_part([(0, 1), (8, 9)], [(2, 9)])
+    assert count_attention_check_results({"a": ["Found ", "MISSED"], "b": ["?"]}) == {"a": AttentionCheckCounts(1, 1)}

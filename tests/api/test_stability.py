@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-import app.api.kit.jobs as waiting
+import app.api.kit.job_responses as waiting
 from app.storage import embedded
 from app.storage.db import Database
 from tests.api.conftest import template_asked_for, template_by_admin

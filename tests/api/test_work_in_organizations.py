@@ -16,11 +16,11 @@ from fastapi import FastAPI
 
 from app.services.access import tokens
 from app.storage import embedded
+from app.storage.current_organization import SPAN, organization_number_from_row_id, use_organization
 from app.storage.db import Database, DatabaseBusy, Session
-from app.storage.organizations import SPAN, organization_number_from_row_id, use_organization
 from app.web import organizations
-from app.web.live import LiveStreams
 from app.web.organizations import OrganizationDirectory
+from app.web.server_sent_events import EventStreams
 from tests.api.conftest import OPTIONS
 from tests.api.direct import asking
 from tests.api.live_campaign import LIVE, judge_task, lease, ok, open_live, ranked
@@ -182,7 +182,7 @@ def test_a_stream_ends_with_its_organization(
     dropped: bool,
 ) -> None:
     monkeypatch.setattr(organizations, "KNOWN_FOR", 0.0)
-    app.state.live = LiveStreams(every=0.02, alive=0.02, longest=20)
+    app.state.live = EventStreams(every=0.02, alive=0.02, longest=20)
     headers = issue(database, TWIN)
     if how == "cookie":
         token = headers.pop("Authorization").removeprefix("Bearer ")
@@ -195,9 +195,9 @@ def test_a_stream_ends_with_its_organization(
                 connection.execute("DROP SCHEMA organization_1 CASCADE")
 
     ended: list[BaseException | None] = []
-    stream = LiveStreams._stream_events
+    stream = EventStreams._stream_events
 
-    async def watched(self: LiveStreams, *given: Any) -> AsyncIterator[bytes]:
+    async def watched(self: EventStreams, *given: Any) -> AsyncIterator[bytes]:
         try:
             async for piece in stream(self, *given):
                 yield piece
@@ -206,7 +206,7 @@ def test_a_stream_ends_with_its_organization(
             raise
         ended.append(None)
 
-    monkeypatch.setattr(LiveStreams, "_stream_events", watched)
+    monkeypatch.setattr(EventStreams, "_stream_events", watched)
     removal = threading.Timer(0.5, remove)
     removal.start()
     begun = time.monotonic()

@@ -46,7 +46,7 @@ def questions(name: str, shown: str) -> frozenset[tuple[str, str]]:
     return frozenset(
         (level, f"{widget.kind} {getattr(widget, 'mode', '')}")
         for level in LEVELS
-        for widget in protocols.widgets_at_level(protocol, options, level)
+        for widget in protocols.list_widgets_at_level(protocol, options, level)
         if level != "screen" or shown == "side"
     )
 
@@ -133,7 +133,7 @@ class Session:
     def __init__(self, person: Rater, hands: Hands, protocol: Any, columns: int, segments: int) -> None:
         options = parse_scoring_options(protocol, options_for(protocol.name))
         self.person, self.hands, self.columns, self.page = person, hands, columns, person.page
-        self.widgets = {level: protocols.widgets_at_level(protocol, options, level) for level in LEVELS}
+        self.widgets = {level: protocols.list_widgets_at_level(protocol, options, level) for level in LEVELS}
         self.segments = range(1, segments + 1) if self.widgets["segment"] else range(0)
         self.compared: dict[str, Any] | None = None
 

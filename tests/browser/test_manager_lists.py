@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.api import flags, raters, tokens
-from app.api.kit import jobs
+from app.api.kit import job_responses
 from app.api.models import hours
 from tests.browser.desk import enter_with, glance, sign_in
 
@@ -387,7 +387,9 @@ def test_progress_that_does_not_come_is_missed_and_then_shown(manager, ask):
 
 def test_more_jobs_that_do_not_come_are_missed_and_then_shown(manager, draft):
     page = manager.page
-    listing(page, f"/campaigns/{draft}/jobs", *many(jobs.EXAMPLE, job="j_{:032x}".format, state=lambda _: "done"))
+    listing(
+        page, f"/campaigns/{draft}/jobs", *many(job_responses.EXAMPLE, job="j_{:032x}".format, state=lambda _: "done")
+    )
     manager.open(f"/campaigns/{draft}/jobs")
     rows = page.get_by_role("region", name="Jobs", exact=True).locator("tbody tr")
     expect(rows).to_have_count(100)
@@ -402,7 +404,7 @@ def test_more_jobs_that_do_not_come_are_missed_and_then_shown(manager, draft):
 
 def test_jobs_under_way_that_a_filter_brings_are_followed(manager, draft):
     page = manager.page
-    job = jobs.EXAMPLE.model_dump(mode="json")
+    job = job_responses.EXAMPLE.model_dump(mode="json")
     states = {"": "done", "running": "running"}
 
     def answer(route):
@@ -425,7 +427,7 @@ def test_jobs_under_way_that_a_filter_brings_are_followed(manager, draft):
 def test_jobs_are_asked_for_again_while_the_server_is_busy_and_no_more_once_it_refuses(manager, draft):
     page, told = manager.page, "There is too much to do."
     path = f"**/campaigns/{draft}/jobs?*"
-    listing(page, f"/campaigns/{draft}/jobs", jobs.EXAMPLE.model_dump(mode="json"))
+    listing(page, f"/campaigns/{draft}/jobs", job_responses.EXAMPLE.model_dump(mode="json"))
     page.clock.install()
     manager.open(f"/campaigns/{draft}/jobs")
     page.route(path, lambda route: route.fulfill(status=503, json={"detail": told}), times=1)

@@ -7,11 +7,11 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from app.api.kit import jobs
-from app.api.kit.jobs import JobOut
+from app.api.kit import job_responses
+from app.api.kit.job_responses import JobOut
 from app.domain.recipe import NAMED, ExclusionTarget
 from app.services.jobs import exclusion_preview, rankings
-from app.services.plans import expected_time
+from app.services.plans import compile_time_estimate
 from tests.browser.conftest import changing
 from tests.browser.desk import glance, sign_in, status
 from tests.browser.test_accessible import check
@@ -89,8 +89,8 @@ def test_after_a_dropout_a_new_plan_is_looked_at_and_then_done(manager, ask):
 
 
 def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(manager, ask, spine, monkeypatch):
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)  # as if the campaign were large
-    monkeypatch.setattr(jobs, "WAIT", 0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)  # as if the campaign were large
+    monkeypatch.setattr(job_responses, "WAIT", 0)
     key = ask.draft("large")
     ask("PUT", f"/campaigns/{key}/raters/r1", {})
     page = manager.page

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
-from app.simulation.model_template import make_rater_model_template
+from app.simulation.rater_model_template import make_rater_model_template
 from tests.browser.desk import glance, sign_in
 from tests.browser.test_accessible import check
 from tests.judged_demo import load_judged

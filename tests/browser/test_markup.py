@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.domain.markup import BLOCKS, INLINE, parse_markup
-from app.services.data import archive
+from app.services.data import public_archive
 from tests.browser.axe import violations
 from tests.browser.conftest import changing
 from tests.browser.desk import sign_in
@@ -133,7 +133,7 @@ def test_pages_of_managers_and_the_public_lay_texts_out_and_run_nothing(campaign
     with changing(spine) as run:
         run("UPDATE campaigns SET state = 'closed' WHERE id = %(id)s", live.id)
     with spine.database.transaction() as session:
-        address = archive.publish_archive(session, live.key, actor="test").address
+        address = public_archive.publish_archive(session, live.key, actor="test").address
     public = context.new_page()
     public.goto(f"{hands.url}/archive/{address}/documents/doc1")
     expect(public.locator(".output > .laid-out b").first).to_have_text("alte Hund")

@@ -8,11 +8,11 @@ import threading
 import pytest
 from playwright.sync_api import Route, expect
 
-from app.cli.kit.long_reports import wait_for_report
+from app.cli.kit.long_reports import fetch_report_when_ready
 from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
 from app.services.campaigns.campaigns import get_campaign
-from app.simulation.model_template import make_rater_model_template
+from app.simulation.rater_model_template import make_rater_model_template
 from tests.browser.desk import sign_in
 from tests.browser.test_accessible import check
 from tests.browser.test_manager_way import QUALITIES, SYSTEMS, texts
@@ -92,9 +92,9 @@ def test_a_protocol_that_is_written_here_is_judged_ranked_exported_and_read_agai
     assert about["protocol"] == "custom"
     assert [part["kind"] for part in about["options"]["parts"]] == ["spans", "slider", "slider", "yes_no"]
     managed.compile_and_freeze_plan(DESIGN)
-    managed.change_state("open")
+    managed.change_campaign_state("open")
     judge(managed)
-    managed.change_state("close")
+    managed.change_campaign_state("close")
     with draining(spine.database):
         assert [row["system"] for row in read(managed, "/ranking")["systems"]] == ["good", "fair", "poor"]
         assert read(managed, "/ranking", scoring="spans")["systems"][0]["system"] == "good"
@@ -119,7 +119,9 @@ def records(exported: bytes) -> list[dict[str, object]]:
 
 def read(managed, end: str, **query: str) -> dict[str, object]:
     """A report, however long it takes."""
-    body = wait_for_report(managed.remote, "GET", managed.campaign_path + end, query, on_progress=lambda *_: None)
+    body = fetch_report_when_ready(
+        managed.remote, "GET", managed.campaign_path + end, query, on_progress=lambda *_: None
+    )
     report: dict[str, object] = json.loads(body)
     return report
 

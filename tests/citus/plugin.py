@@ -19,8 +19,8 @@ from psycopg import sql
 
 import tests.faults.serving
 import tests.spine
-from app.storage import embedded, migrate, organization_schemas, organizations
-from app.storage.organizations import CurrentOrganization
+from app.storage import current_organization, embedded, migrate, organization_schemas
+from app.storage.current_organization import CurrentOrganization
 from tests.citus.cluster import Node, open_node
 from tests.citus.serving import CitusService
 from tests.organized import KEYS, TWIN, within
@@ -31,7 +31,7 @@ ROLES = {"admin": "postgres", "owner": "plumbline", "app": "plumbline_app"}
 _numbers = itertools.count(1)
 
 _in_use = CurrentOrganization(TWIN)
-organizations._in_use = ContextVar("organization", default=_in_use)
+current_organization._in_use = ContextVar("organization", default=_in_use)
 os.environ["PLUMBLINE_ORGANIZATION"] = KEYS[TWIN]
 
 

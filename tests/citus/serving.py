@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
-from app.storage.organizations import organization_schema
+from app.storage.current_organization import organization_schema
 from tests.citus.cluster import Node
 from tests.faults.serving import Service
 from tests.organized import TWIN, within

@@ -19,9 +19,9 @@ from sqlalchemy import text
 from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.services.access import tokens
 from app.storage import id_ranges, migrate, organization_schemas
+from app.storage.current_organization import SPAN, organization_schema, use_organization
 from app.storage.db import Database
 from app.storage.migrate import LockedMigrationConnection
-from app.storage.organizations import SPAN, organization_schema, use_organization
 from tests.citus.cluster import DATABASE, CitusCluster
 from tests.citus.conftest import ORGANIZATIONS
 from tests.citus.serving import CitusService
@@ -30,7 +30,7 @@ from tests.load.server import Served, serving
 from tests.load.test_rehearsal import DESIGN, LONG, SMALL, closed_and_ranked, figures, judged, set_up
 from tests.organized import TWIN, within
 from tests.spine import opened, plumbline
-from tests.storage.test_organizations import MANY
+from tests.storage.test_current_organization import MANY
 from tests.working import until
 
 pytestmark = pytest.mark.soak
@@ -70,12 +70,12 @@ PROMISES = (
     "tests/faults/test_many_raters.py",
     "tests/faults/test_same_bytes.py",
     "tests/load/test_crowd.py",
-    "tests/storage/test_judgments.py",
+    "tests/storage/test_staged_judgments.py",
 )
 OF_ONE_SERVER = (
     "tests/faults/test_acked.py::test_a_frozen_database_is_told_to_everybody_and_nothing_confirmed_is_lost",
     "tests/faults/test_exactly_once.py::test_a_statement_that_looks_in_its_own_snapshot_is_caught",
-    "tests/storage/test_judgments.py::test_the_owner_can_purge_when_saying_so_in_the_transaction",
+    "tests/storage/test_staged_judgments.py::test_the_owner_can_purge_when_saying_so_in_the_transaction",
 )
 """Tests that look themselves into what a single server does: which of its sessions wait for a lock, and a setting that
 another server is told only if it is asked to; a test here does so."""

@@ -235,7 +235,7 @@ def test_one_digit_in_any_file_is_refused_by_name_though_the_sums_were_mended(
             continue
         file.write_bytes(changed)
         mended(tmp_path)
-        bundle_check.check_bundle_folder(tmp_path)
+        bundle_check.check_bundle_checksums(tmp_path)
         with pytest.raises(Invalid) as refused:
             bundle_check.reproduce_and_compare_files(tmp_path, database)
         named = str(refused.value.places or refused.value.detail)

@@ -19,7 +19,7 @@ import pytest
 
 from app.client.huggingface import HuggingFaceClient, HuggingFaceRefusal
 from app.services.data import bundle
-from app.services.data.bundle_check import check_bundle_folder
+from app.services.data.bundle_check import check_bundle_checksums
 from app.storage.db import APP_ROLE, Database
 from tests.cli.conftest import Command
 from tests.services.data.test_imports import DA
@@ -236,7 +236,7 @@ def test_a_later_bundle_replaces_all_files_and_one_that_was_changed_is_refused(
     assert (altered.returncode, "data.jsonl" in altered.stderr.decode()) == (2, True), altered
     with HuggingFaceClient(hub["url"], TOKEN) as client:
         assert client.fetch_bundle("a/b", tmp_path, "5") == "5"
-    check_bundle_folder(tmp_path)
+    check_bundle_checksums(tmp_path)
 
 
 def test_what_is_no_bundle_and_what_would_be_written_elsewhere_is_refused(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from app.api.kit import jobs
+from app.api.kit import job_responses
 from app.cli.kit import long_reports
-from app.cli.kit.series_steps import RemoteSeriesBackend
-from app.client.remote import RemoteServer
+from app.cli.kit.remote_series_backend import RemoteSeriesBackend
+from app.client.remote_server import RemoteServer
 from app.services.access import tokens
 from app.services.jobs import segment_scores
-from app.services.plans import expected_time
+from app.services.plans import compile_time_estimate
 from app.storage import embedded
 from tests.cli.conftest import Command
 from tests.load.server import serving
@@ -52,7 +52,7 @@ def test_segment_scores_that_a_job_makes_are_waited_for(
     spine: Spine, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(segment_scores, "QUICK_JUDGMENTS", 0)
-    monkeypatch.setattr(jobs, "WAIT", 0)
+    monkeypatch.setattr(job_responses, "WAIT", 0)
     monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     with spine.database.transaction() as session:
         monkeypatch.setenv("PLUMBLINE_TOKEN", tokens.issue_token(session, role="viewer").secret)
@@ -67,7 +67,7 @@ def test_segment_scores_that_a_job_makes_are_waited_for(
 def test_a_plan_that_a_job_compiles_is_waited_for_and_then_frozen(
     command: Command, database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expected_time, "AT_ONCE", 0.0)
+    monkeypatch.setattr(compile_time_estimate, "AT_ONCE", 0.0)
     monkeypatch.setattr(long_reports, "LOOK_EVERY", 0.05)
     designs = {"once": {"overlap": None}, "cannot": {"ratings_per_item": 9}}
     files = {name: tmp_path / f"{name}.json" for name in designs}

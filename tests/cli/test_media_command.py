@@ -16,10 +16,10 @@ import pytest
 
 from app.cli.kit.simulated_raters import SimulatedRaterSettings
 from app.cli.simulate import run_rehearsal
-from app.client import remote
+from app.client import remote_server
 from app.client.campaign_client import CampaignClient
-from app.client.remote import RemoteServer
-from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, create_picture_campaign, make_picture_rater_model
+from app.client.remote_server import RemoteServer
+from app.demo.pictures import GUEST_OF_PICTURES, PICTURES, SYSTEMS, ensure_picture_campaign, make_picture_rater_model
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.storage import embedded
 from tests.cli.conftest import Command
@@ -76,15 +76,15 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
     monkeypatch.setenv("PLUMBLINE_TOKEN", served.secret)
     monkeypatch.setattr("app.cli.media.PART", 50_000)
     sent: list[int] = []
-    send = remote.RemoteServer.upload_part
+    send = remote_server.RemoteServer.upload_part
 
-    def broken(self: remote.RemoteServer, path: str, part: bytes, offset: int) -> bytes:
+    def broken(self: remote_server.RemoteServer, path: str, part: bytes, offset: int) -> bytes:
         sent.append(offset)
         if len(sent) == 3:
-            raise remote.ServerUnreachable("the network went away")
+            raise remote_server.ServerUnreachable("the network went away")
         return send(self, path, part, offset)
 
-    monkeypatch.setattr(remote.RemoteServer, "upload_part", broken)
+    monkeypatch.setattr(remote_server.RemoteServer, "upload_part", broken)
     words = ("media", "add", "talks", tmp_path / "long.wav", "--server", served.url)
     assert command(spine.url, *words).returncode != 0
     assert command(spine.url, *words).returncode == 0
@@ -97,7 +97,7 @@ def test_an_upload_that_broke_goes_on_where_it_ended(
 @pytest.mark.soak  # every run judges media in `browser.test_media`
 def test_the_demo_has_a_campaign_with_pictures_judged_by_a_protocol_of_its_manager(served: Served) -> None:
     for _ in range(2):
-        managed = create_picture_campaign(RemoteServer(served.url, served.secret))
+        managed = ensure_picture_campaign(RemoteServer(served.url, served.secret))
     about = managed.fetch_campaign()
     assert (about["state"], about["protocol"]) == ("open", "custom")
     parts = about["options"]["parts"]

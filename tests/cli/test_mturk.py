@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 import pytest
 from plumbline_client import Client
 
-from app.client import remote
+from app.client import remote_server
 from app.client.mturk_question import make_hit_question_xml
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
@@ -194,7 +194,7 @@ def test_a_hit_leads_to_the_campaign_and_its_workers_are_paid_once_or_rejected(
         declining.setattr("typer.confirm", lambda _: next(answers))
         declined = run("create", campaign, *NEW)
     assert (declined.returncode, "The campaign is not open yet." in declined.stdout.decode()) == (1, True), declined
-    listed = served.managed(campaign).remote.iterate_list(f"/v1/campaigns/{campaign}/invitations")
+    listed = served.managed(campaign).remote.iterate_paginated_list(f"/v1/campaigns/{campaign}/invitations")
     assert [one["live"] for one in listed] == [False]
     assert mturk["asked"] == []
     with monkeypatch.context() as opening:
@@ -252,7 +252,7 @@ def test_what_mechanical_turk_refuses_leaves_no_invitation(
     mturk["refuses"] = True
     refused = run("create", opened, *NEW, "--yes")
     assert (refused.returncode, "your balance is too low" in refused.stderr.decode()) == (2, True)
-    listed = served.managed(opened).remote.iterate_list(f"/v1/campaigns/{opened}/invitations")
+    listed = served.managed(opened).remote.iterate_paginated_list(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [False, True]
 
 
@@ -262,20 +262,20 @@ def test_a_server_that_goes_away_while_a_command_waits_leaves_no_invitation_with
     """It is asked again; and what cannot be ended then, the next run offers to end."""
 
     def invitations() -> list[tuple[str, bool]]:
-        listed = served.managed(opened).remote.iterate_list(f"/v1/campaigns/{opened}/invitations")
+        listed = served.managed(opened).remote.iterate_paginated_list(f"/v1/campaigns/{opened}/invitations")
         return [(str(one["invitation"]), bool(one["live"])) for one in listed if one["platform"] == "mturk"]
 
     asked: list[str] = []
     gone = {"server": True}
-    reach = remote.RemoteServer.fetch_body, remote.RemoteServer.send_request
+    reach = remote_server.RemoteServer.fetch_body, remote_server.RemoteServer.send_request
 
     def away(*_: Any, **__: Any) -> Any:
-        raise remote.ServerUnreachable("nobody answers")
+        raise remote_server.ServerUnreachable("nobody answers")
 
     def answer(question: str) -> bool:
         asked.append(question)
         for name, original in zip(("fetch_body", "send_request"), reach, strict=True):
-            patched.setattr(remote.RemoteServer, name, away if gone["server"] else original)
+            patched.setattr(remote_server.RemoteServer, name, away if gone["server"] else original)
         return len(asked) < 3
 
     with monkeypatch.context() as patched:
@@ -304,7 +304,7 @@ def test_a_hit_whose_answer_is_lost_is_made_once_and_keeps_its_invitation(
     made = run("create", opened, *NEW, "--yes")
     assert (made.returncode, made.stdout.decode().splitlines()[:1]) == (0, ["H1"]), made
     assert [operation for operation, _ in mturk["asked"]] == ["CreateHIT", "CreateHIT", "ListHITs", "ListHITs"]
-    listed = served.managed(opened).remote.iterate_list(f"/v1/campaigns/{opened}/invitations")
+    listed = served.managed(opened).remote.iterate_paginated_list(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [True, True]
 
 
@@ -315,7 +315,7 @@ def test_a_hit_may_be_there_where_a_later_try_is_refused_so_its_invitation_stays
     made = run("create", opened, *NEW, "--yes")
     assert (made.returncode, "look there for the HIT" in made.stderr.decode()) == (2, True), made
     assert len(mturk["hits"]) == 1
-    listed = served.managed(opened).remote.iterate_list(f"/v1/campaigns/{opened}/invitations")
+    listed = served.managed(opened).remote.iterate_paginated_list(f"/v1/campaigns/{opened}/invitations")
     assert sorted(one["live"] for one in listed) == [True, True]
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.cli.serving.parts import ProcessTimeouts, SupervisedProcess
+from app.cli.serving.supervised_parts import HeartbeatTimeouts, SupervisedProcess
 from app.storage.processes import is_process_suspended
 from tests.working import until
 
-LIMITS = ProcessTimeouts(stopped=4.0)
+LIMITS = HeartbeatTimeouts(stopped=4.0)
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def stopped() -> Iterator[SupervisedProcess]:
     until(lambda: is_process_suspended(child.pid), "it stands still")
     yield part
     child.kill()
-    part.end_within(0.1)
+    part.ensure_stopped_within(0.1)
 
 
 def child_of(part: SupervisedProcess) -> Any:

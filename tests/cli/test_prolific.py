@@ -15,7 +15,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from plumbline_client import Client
 
-from app.client.settlement import CompletionCodeTemplates, IssuedCompletionCodes, StudySubmission, decide_submissions
+from app.client.crowd_platform import (
+    CompletionCodeTemplates,
+    IssuedCompletionCodes,
+    StudySubmission,
+    decide_submissions,
+)
 from tests.cli.conftest import Answer, Command
 from tests.cli.crowd import campaign as campaign  # a fixture, as the next two
 from tests.cli.crowd import served as served
@@ -251,7 +256,7 @@ def test_what_prolific_refuses_leaves_no_invitation(
     refused = run("create", campaign, *NEW)
     assert refused.returncode == 2
     assert why in refused.stderr.decode()
-    listed = served.managed(campaign).remote.iterate_list(f"/v1/campaigns/{campaign}/invitations")
+    listed = served.managed(campaign).remote.iterate_paginated_list(f"/v1/campaigns/{campaign}/invitations")
     assert [one["live"] for one in listed] == [False]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.design.arms import assign_arms_to_groups
 from app.design.calibration import sample_common_calibration_items
 from app.design.compile import hash_design_inputs
-from app.design.design import CalibrationRules
+from app.design.design_choices import CalibrationRules
 from app.design.design_inputs import DocumentToPlan
 from app.design.plan import Plan
 from app.domain.errors import Invalid

@@ -18,14 +18,14 @@ from app.design.assignment import (
     draw_documents_from_buckets,
     draw_pool_assignments,
 )
-from app.design.capacity import assign_groups_by_capacity
+from app.design.assignment_by_capacity import assign_groups_by_capacity
 from app.design.entropy import (
     TOLERANCE,
     assign_groups_for_target_entropy,
     estimate_reachable_entropies,
     normalized_entropy,
 )
-from app.design.even_out import even_out_loads
+from app.design.load_rebalancing import even_out_loads
 from app.design.overlap import assign_overlap_groups
 from app.domain.errors import Invalid
 
@@ -38,7 +38,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
 ) -> None:
     k = data.draw(st.integers(1, raters))
     dealt = draw_pool_assignments(
-        np.random.default_rng(data.draw(st.integers(0, 99))), rows=3, groups=groups, raters=raters, ratings=k
+        np.random.default_rng(data.draw(st.integers(0, 99))), draws=3, groups=groups, raters=raters, ratings=k
     )
     assert dealt.shape == (3, groups, k)
     for row in dealt:
@@ -47,7 +47,7 @@ def test_every_group_gets_k_places_and_loads_differ_by_at_most_one(
 
 
 def test_a_deal_treats_all_raters_alike() -> None:
-    dealt = draw_pool_assignments(np.random.default_rng(7), rows=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
+    dealt = draw_pool_assignments(np.random.default_rng(7), draws=30_000, groups=5, raters=3, ratings=1)[:, :, 0]
     shares = np.stack([np.bincount(column, minlength=3) for column in dealt.T]) / len(dealt)
     assert np.abs(shares - 1 / 3).max() < 4 * np.sqrt(2 / 9 / len(dealt))
 
@@ -57,7 +57,7 @@ def test_who_had_more_before_is_not_more_than_one_ahead_after(seed: int, before:
     had = np.array(before)
     for k in range(1, len(before) + 1):
         dealt = draw_pool_assignments(
-            np.random.default_rng(seed), rows=1, groups=groups, raters=len(had), ratings=k, before=had
+            np.random.default_rng(seed), draws=1, groups=groups, raters=len(had), ratings=k, before=had
         )
         assert np.ptp(had + np.bincount(dealt.ravel(), minlength=len(had))) <= 1
 

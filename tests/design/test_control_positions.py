@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chi2
 
 from app.design.control_positions import ControlPositions, count_controls_by_position
-from app.design.design import Grouping, Structure
+from app.design.design_choices import Grouping, Structure
 from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import MIXES
 from app.design.plan import Plan, Task

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.design import task_maker
 from app.design.control_items import ControlShortfall, add_control_items
-from app.design.order import Screen
+from app.design.item_order import Screen
 from app.design.plan import Plan, PlanItem
 from app.design.repeats import RaterHistory
 from app.design.replan import plan_remaining_tasks

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from app.design.control_items import add_control_items
 from app.design.control_screens import add_control_screens
 from app.design.degradation import DonorTexts, compute_replaced_span_length, degrade_text, has_no_word_spaces
-from app.design.design import ControlRules, TaskRules
+from app.design.design_choices import ControlRules, TaskRules
 from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.grouping import count_needed_control_items
-from app.design.order import ItemToPlace
+from app.design.item_order import ItemToPlace
 from app.design.plan import Plan
 from app.design.repeats import RaterHistory, choose_screen_to_repeat
 from app.design.task_packing import PartialTask, TaskCapacity
@@ -258,7 +258,7 @@ def test_texts_that_are_split_once_lend_the_words_that_they_lend_one_by_one(
     donors = ["UNE  PHRASE AUTRE", " un chien  aboie ", text, *map(" ".join, others)]
     once = DonorTexts.from_texts([*donors, *donors], language)
     able = [donor for donor in sorted(set(donors)) if donor.split() and donor.split() != text.split()]
-    assert list(once.units_of_other_texts(text)) == [
+    assert list(once.list_units_of_other_texts(text)) == [
         list(one.strip()) if language == "ja" else one.split() for one in able
     ]
     rngs = [np.random.default_rng(seed) for _ in range(2)]

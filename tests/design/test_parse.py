@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.design.design import Arm, BalanceRule, CalibrationRules, ControlRules, Design, Overlap, TaskRules
+from app.design.design_choices import Arm, BalanceRule, CalibrationRules, ControlRules, Design, OverlapRules, TaskRules
 from app.design.parse import parse_design
 from app.domain.errors import Invalid
 
@@ -45,7 +45,7 @@ WHOLE: dict[str, Any] = {
 def test_the_design_of_the_contract_is_read_whole() -> None:
     design = parse_design(WHOLE)
     assert design.balance == BalanceRule("entropy", 0.8)
-    assert design.overlap == Overlap(0.15, 2)
+    assert design.overlap == OverlapRules(0.15, 2)
     assert design.buckets.raters_per_bucket == 3
     assert design.arms == (Arm("a", "segment"), Arm("b"))
     assert design.controls == ControlRules(0.12, "rotation", 0.1, 30, 0.1)
@@ -55,7 +55,7 @@ def test_the_design_of_the_contract_is_read_whole() -> None:
 
 def test_the_default_design_is_what_riley_et_al_recommend() -> None:
     """Riley et al. 2024, §3; the overlap is our own default."""
-    assert parse_design({}) == Design(overlap=Overlap(0.15, 2))
+    assert parse_design({}) == Design(overlap=OverlapRules(0.15, 2))
     assert parse_design({"overlap": None}).overlap is None
     assert parse_design({"ratings_per_item": 2}).overlap is None
 

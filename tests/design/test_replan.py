@@ -180,7 +180,7 @@ def test_bought_documents_go_to_the_buckets_with_fewest() -> None:
     outputs = dict(test_set.outputs) | {("bought", s.key): (f"{s.key}1", f"{s.key}2") for s in systems}
     wider = TestSet((*test_set.documents, more), outputs)
     again = plan_remaining_tasks(
-        plan, wider, systems, raters, handed_in={task.number for task in plan.tasks}, bought=["bought"]
+        plan, wider, systems, raters, handed_in={task.number for task in plan.tasks}, added_documents=["bought"]
     )
     fresh = [change for change in again.changes if change.what == "new"]
     assert [(change.document, change.nth) for change in fresh] == [("bought", 1), ("bought", 2)]

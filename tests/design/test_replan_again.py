@@ -40,7 +40,7 @@ def with_bought(given: World, key: str) -> World:
 def go_on(plan: Plan, given: World, done: set[int], bought: tuple[str, ...] = ()) -> tuple[Replan, Plan]:
     """A replan where so many tasks are handed in, and the plan in force after it."""
     test_set, systems, raters = given
-    again = plan_remaining_tasks(plan, test_set, systems, raters, handed_in=done, bought=bought)
+    again = plan_remaining_tasks(plan, test_set, systems, raters, handed_in=done, added_documents=bought)
     return again, merge_plans(plan, again).plan
 
 

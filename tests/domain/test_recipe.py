@@ -19,7 +19,7 @@ from app.domain.recipe import (
     apply_query_options_to_recipe,
     parse_recipe_json,
 )
-from app.domain.recipe_parsing import parse_field
+from app.domain.recipe_field_parsing import parse_recipe_field
 
 RECOMMENDED, WMT_DA, GOOGLE_MQM = NAMED["recommended"], NAMED["wmt-da"], NAMED["google-mqm"]
 
@@ -269,7 +269,7 @@ def test_every_field_of_a_recipe_can_be_read() -> None:
     plain = MARKED.as_json()
     for field in fields(Recipe):
         if field.name != "name":
-            assert parse_field(field.name, plain[field.name]) == getattr(MARKED, field.name)
+            assert parse_recipe_field(field.name, plain[field.name]) == getattr(MARKED, field.name)
 
 
 def test_the_hash_covers_every_choice_but_the_name() -> None:

@@ -27,7 +27,7 @@ from pathlib import Path
 from app.formats.base import InputFile
 from app.services.data import imports
 from app.storage.db import Database
-from app.storage.organizations import use_organization
+from app.storage.current_organization import use_organization
 url, mode, *files = sys.argv[1:]
 database = Database(url, size=2)
 inputs = [InputFile(Path(f).name, partial(open, f, "rb")) for f in files]

@@ -185,13 +185,13 @@ def test_a_lease_that_takes_what_it_found_without_looking_again_is_caught(
             AsyncExitStack() as eight
         ):  # connected before anybody asks: else one connection may serve them in turn
             for _ in range(8):
-                await eight.enter_async_context(recorder.reading_connection())
+                await eight.enter_async_context(recorder.open_reading_connection())
         asking = [
             leases.LeaseRequest(live.id, int(str(rater)), int(str(token)), timedelta(hours=1), "test")
             for rater, token in rows
         ]
         found = await asyncio.gather(
-            *(recorder.run_transaction(partial(leases.lease_held_or_next_task, asking=one)) for one in asking)
+            *(recorder.run_transaction(partial(leases.lease_held_or_next_task, request=one)) for one in asking)
         )
         await recorder.close()
         return [one.task_id for one in found if isinstance(one, leases.Lease)]

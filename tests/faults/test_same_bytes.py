@@ -17,7 +17,7 @@ import pytest
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.snapshot import load_snapshot
-from app.storage import embedded, rating_codes, rating_metadata, texts
+from app.storage import embedded, rating_codes, rating_metadata, system_descriptions
 from app.storage.backup import BackupDamaged, backup_database, restore_database
 from tests.cli.conftest import Command
 from tests.cli.conftest import command as command  # a fixture
@@ -86,7 +86,9 @@ def data_hash_of(spine: Spine) -> str:
         asked = load_snapshot(session, "c", None)
         rows = load_recipe_ratings(session, asked, recipe)
         documents = rating_metadata.load_document_table(session, asked.campaign_id, rows.labels)
-        return hash_report_data(rows, documents, texts.load_system_descriptions(session, asked.campaign_id))
+        return hash_report_data(
+            rows, documents, system_descriptions.load_system_descriptions(session, asked.campaign_id)
+        )
 
 
 def content_hash(spine: Spine) -> str:

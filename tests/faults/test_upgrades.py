@@ -21,7 +21,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from app.storage import embedded, migrate
-from app.storage.db import APP_ROLE, sqlalchemy_url
+from app.storage.db import APP_ROLE, make_sqlalchemy_url
 from app.storage.embedded.cluster import find_server_processes
 from tests.services.data.test_imports import MQM
 from tests.spine import opened
@@ -35,8 +35,8 @@ ALONE = """
 import sys, sqlalchemy as sa
 from alembic import command
 from app.storage import migrate
-from app.storage.db import sqlalchemy_url
-with sa.create_engine(sqlalchemy_url(sys.argv[1]), poolclass=sa.NullPool).connect() as connection:
+from app.storage.db import make_sqlalchemy_url
+with sa.create_engine(make_sqlalchemy_url(sys.argv[1]), poolclass=sa.NullPool).connect() as connection:
     command.upgrade(migrate.make_alembic_config(connection), "head")
     connection.commit()
 """
@@ -80,7 +80,7 @@ def ask(url: str, query: str) -> list[tuple[object, ...]]:
 
 def alone(url: str, revision: str = "head") -> None:
     """The migrations without what `migrate.upgrade_schema` does round them."""
-    engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
+    engine = sa.create_engine(make_sqlalchemy_url(url), poolclass=sa.NullPool)
     with engine.connect() as connection:
         command.upgrade(migrate.make_alembic_config(connection), revision)
         connection.commit()

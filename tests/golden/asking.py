@@ -38,13 +38,13 @@ class Asked:
 
     def report(self, campaign: str, kind: str, **query: str) -> Any:
         """A report of one campaign."""
-        known = registry.WITH_OWN_ROUTES.get(f"campaign/{kind}") or report_requests.find_report_kind_by_name(kind)
+        known = registry.WITH_OWN_ROUTES.get(f"campaign/{kind}") or report_requests.get_report_kind_by_name(kind)
         self._make(known, (campaign,), query)
         return self.get(f"/v1/campaigns/{campaign}/reports/{kind}", query)
 
     def compare(self, kind: str, campaigns: str, **query: str) -> Any:
         """A comparison of campaigns."""
-        self._make(report_requests.find_report_kind_by_name(kind, "campaigns"), tuple(campaigns.split(",")), query)
+        self._make(report_requests.get_report_kind_by_name(kind, "campaigns"), tuple(campaigns.split(",")), query)
         return self.get(f"/v1/comparisons/{kind}", {"campaigns": campaigns, **query})
 
     def _make(self, kind: Report[Any, Any], campaigns: tuple[str, ...], query: Mapping[str, str]) -> None:

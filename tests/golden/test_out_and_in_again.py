@@ -102,7 +102,7 @@ def again(
     """Means by system before and after, and what the format could not carry."""
     world.present(name)
     copy, lost = f"{name}.{format}", Counter[str]()
-    if exports.find_export_file_type(format).files:
+    if exports.get_export_file_type(format).files:
         files = {
             path: b"".join(c) for path, c in exports.export_campaign_files(world.database, name, format, lost=lost)
         }

@@ -30,7 +30,7 @@ def spine(published: Spine, sxs: dict[str, Any]) -> Spine:
 
 
 def report(spine: Spine, kind: str, **question: Any) -> dict[str, Any]:
-    one = report_requests.find_report_kind_by_name(kind)
+    one = report_requests.get_report_kind_by_name(kind)
     asking = request.ReportRequest(
         one, ("sxs",), request.parse_report_options(one, {"recipe": "as-published", **question})
     )
@@ -59,7 +59,7 @@ def test_the_report_on_components_has_the_published_figures(spine: Spine) -> Non
 
 
 def test_viewers_learn_no_rater(spine: Spine) -> None:
-    kind = report_requests.find_report_kind_by_name("components")
+    kind = report_requests.get_report_kind_by_name("components")
     asking = request.ReportRequest(
         kind, ("sxs",), request.parse_report_options(kind, {"recipe": "as-published", "draws": 0})
     )

@@ -19,7 +19,7 @@ from app.reports.gate.view import GateView, make_tables
 from app.reports.inputs import recipe_ratings, snapshot
 from app.reports.kit.request import ReportRequest, parse_report_options
 from app.reports.kit.store import find_or_compute_report
-from app.stats.normalize import moments_per_rater
+from app.stats.normalize import compute_moments_per_rater
 from tests.spine import BN_HI, CS_EN, HI_BN, SHARED, Spine, chosen, expected, plumbline, shared, without_version
 
 pytestmark = pytest.mark.golden
@@ -54,7 +54,7 @@ def test_worker_means_are_met_by_the_stored_ratings(published: Spine, pair: str)
     with published.database.transaction() as session:
         asked = snapshot.load_snapshot(session, pair, None)
         ratings = recipe_ratings.load_recipe_ratings(session, asked, chosen("wmt-da", {}))
-    moments = moments_per_rater(ratings)
+    moments = compute_moments_per_rater(ratings)
     theirs = wikipedia(pair)["workers"]
     assert sorted(theirs) == sorted(ratings.labels.raters)
     for name, worker in theirs.items():

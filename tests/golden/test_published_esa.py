@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from app.formats.kit.known_column_maps import MAPS
-from app.stats.quality.controls import ControlTest
+from app.stats.quality.controls import RaterControlTest
 from tests.golden.asking import GOLDEN, Asked, near, quality
 from tests.spine import Spine, expected, shared
 
@@ -204,7 +204,7 @@ class TestControlItems:
         assert differ == FILLED
 
 
-def controls(asked: Asked, campaign: str, **query: str) -> dict[str, ControlTest]:
+def controls(asked: Asked, campaign: str, **query: str) -> dict[str, RaterControlTest]:
     """Control tests of the report; Appraise's test of MQM looks at the number of marked errors."""
     on = {"on": "errors"} if "MQM" in campaign else {}
     found = quality(asked, campaign, **query, **on)

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.golden
 
 
 def report(spine: Spine, kind: str, campaign: str, **query: str) -> Any:
-    found = GATE if kind == "gate" else report_requests.find_report_kind_by_name(kind)
+    found = GATE if kind == "gate" else report_requests.get_report_kind_by_name(kind)
     body = store.find_or_compute_report(
         spine.database, ReportRequest(found, (campaign,), request.parse_report_options(found, query))
     ).body

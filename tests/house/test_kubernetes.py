@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from app.services.access.service_state import EXPLAINED
+from app.services.access.service_gauges import EXPLAINED
 
 Manifest = dict[str, Any]
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "kubernetes"

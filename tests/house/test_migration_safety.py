@@ -10,7 +10,7 @@ from alembic import command
 from alembic.script import ScriptDirectory
 
 from app.storage import migrate
-from app.storage.db import sqlalchemy_url
+from app.storage.db import make_sqlalchemy_url
 
 # The last revision of the first release; what comes after it meets tables with data and an old version at work.
 RELEASED = "2026_11_20_collecting"
@@ -68,7 +68,7 @@ def faults(statements: list[str], there: frozenset[str], released: frozenset[str
 def carried_out(url: str) -> dict[str, tuple[list[str], frozenset[str]]]:
     """The statements of every revision, as they are sent to the server, and the tables that were there before it."""
     found: dict[str, tuple[list[str], frozenset[str]]] = {}
-    engine = sa.create_engine(sqlalchemy_url(url), poolclass=sa.NullPool)
+    engine = sa.create_engine(make_sqlalchemy_url(url), poolclass=sa.NullPool)
     for script in reversed(list(ScriptDirectory.from_config(migrate.make_alembic_config()).walk_revisions())):
         with engine.connect() as connection:
             there = frozenset(sa.inspect(connection).get_table_names())

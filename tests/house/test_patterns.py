@@ -15,7 +15,7 @@ import pytest
 from app.domain.errors import Invalid
 from app.formats.base import InputFile, ReaderLimits, ReadLog
 from app.formats.kit import reading as _reading
-from app.formats.kit.json_stream import stream_json_pieces
+from app.formats.kit.json_stream import stream_json_values
 from tests.house import patterns
 from tests.house.patterns import EXPONENT, Used
 from tests.house.trees import nodes
@@ -116,7 +116,7 @@ def test_a_file_of_json_grows_linearly_however_small_its_blocks(
 
         def read() -> None:
             with suppress(Invalid):
-                for _ in stream_json_pieces(
+                for _ in stream_json_values(
                     InputFile("f", lambda: io.BytesIO(body)), ReaderLimits(), ReadLog(skip_bad_lines=True)
                 ):
                     pass

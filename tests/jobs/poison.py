@@ -12,7 +12,7 @@ from typing import Any
 from app.jobs import computing
 from app.reports import registry
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import ReportWork
+from app.reports.kit.report import ReportComputation
 from app.storage.db import Session
 from tests.reports.toy_reports import TOY, ToyOptions, ToyView
 
@@ -20,7 +20,9 @@ TRACES = "PLUMBLINE_TEST_TRACES"
 compute_as_ever = computing.run_computing_child
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ToyOptions
+) -> ReportComputation[ToyView]:
     work = TOY.prepare(session, snapshots, options)
 
     def chunk(number: int) -> bytes:
@@ -30,14 +32,14 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
             os._exit(7)
         return work.chunk(number)
 
-    return ReportWork(work.n_chunks, chunk, work.finish)
+    return ReportComputation(work.n_chunks, chunk, work.finish)
 
 
 POISON = replace(TOY, name="poison", prepare=_prepare, long=True)
 KINDS: MappingProxyType[str, Any] = MappingProxyType({"campaign/poison": POISON})
 
 
-def compute(line: Connection, url: str, role: str | None, name: str, yielding: bool, *rest: object) -> None:
+def compute(line: Connection, url: str, role: str | None, name: str, low_priority: bool, *rest: object) -> None:
     """In the child."""
     registry.ALL = KINDS
-    compute_as_ever(line, url, role, name, yielding, *rest)
+    compute_as_ever(line, url, role, name, low_priority, *rest)

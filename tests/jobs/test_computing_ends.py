@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from app.jobs import worker as loop
-from app.jobs.queue import Worker
+from app.jobs.queue_worker import QueueWorker
 from app.storage.db import Database
 from tests.working import LIMIT
 
@@ -16,13 +16,13 @@ def test_a_worker_ends_with_an_error_when_its_computing_thread_has_ended(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "JOBS_EVERY", 0.05)
-    monkeypatch.setattr(Worker, "run", lambda _: None)
+    monkeypatch.setattr(QueueWorker, "run", lambda _: None)
     database, stop = Database(database_url, size=2), threading.Event()
     too_late = threading.Timer(LIMIT, stop.set)
     too_late.start()
     try:
         with pytest.raises(loop.ComputingStopped):
-            loop.run_worker(database, stop=stop, every=60, beat=lambda: None, yielding=False)
+            loop.run_worker(database, stop=stop, every=60, beat=lambda: None, low_priority=False)
     finally:
         too_late.cancel()
         database.close()

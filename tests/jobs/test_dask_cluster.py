@@ -15,7 +15,7 @@ from sqlalchemy import text
 from app.domain.errors import Invalid, Place
 from app.jobs import dask_cluster
 from app.jobs.computing import ComputingFailed, Ending
-from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputing, SchedulerAway, unpack_chunk_function
+from app.jobs.dask_cluster import ChunkInterrupted, DaskCluster, DaskComputingPool, SchedulerAway, unpack_chunk_function
 from app.jobs.job_steps import MOST_HELD, QueueEntryComputer, can_compute_without_database
 from app.reports import registry
 from app.reports.kit.request import ReportRequest, parse_report_options
@@ -56,13 +56,13 @@ class Here:
         self.computer = QueueEntryComputer(bench.spine.database, "here")
         self.tasks: list[str] = []
 
-    def compute_entry(self, entry: QueueEntry, **_asked: object) -> Ending:
+    def compute_queue_entry(self, entry: QueueEntry, **_asked: object) -> Ending:
         self.tasks.append(entry.task)
-        self.computer.compute_entry(entry.task, entry.job_id, entry.n)
+        self.computer.compute_queue_entry(entry.task, entry.job_id, entry.n)
         return "done"
 
 
-def drained_by(computing: DaskComputing, bench: Bench) -> None:
+def drained_by(computing: DaskComputingPool, bench: Bench) -> None:
     """Have all done that the queue has."""
     while True:
         with bench.spine.database.transaction() as session:
@@ -71,7 +71,7 @@ def drained_by(computing: DaskComputing, bench: Bench) -> None:
         if taken is None:
             return
         entry = QueueEntry(taken.task_name, taken.args["job"], taken.args.get("n"))
-        assert computing.compute_entry(entry, wanted=lambda: True, stopping=threading.Event()) == "done"
+        assert computing.compute_queue_entry(entry, wanted=lambda: True, stopping=threading.Event()) == "done"
 
 
 def never() -> None:
@@ -102,7 +102,7 @@ def wait_long(n: int) -> bytes:
 def test_a_job_has_the_same_bytes_as_one_computed_here(bench: Bench, cluster: DaskCluster) -> None:
     wanted = bench.asked(31, permutations=50, points=1)
     job, here = bench.job(wanted), Here(bench)
-    drained_by(DaskComputing(bench.spine.database, here, cluster), bench)  # type: ignore[arg-type]
+    drained_by(DaskComputingPool(bench.spine.database, here, cluster), bench)  # type: ignore[arg-type]
     done = bench.now(job)
     assert (done.state, done.done, done.workers) == ("done", done.total, {f"dask {cluster.address}": done.total})
     assert done.total

@@ -27,7 +27,7 @@ def test_a_full_disk_ends_no_worker(database_url: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(loop, "JOBS_EVERY", 0.05)
     database, stop, beaten = Database(database_url, size=2), threading.Event(), threading.Event()
     worker = threading.Thread(
-        target=lambda: loop.run_worker(database, stop=stop, every=0, beat=beaten.set, yielding=False), name="worker"
+        target=lambda: loop.run_worker(database, stop=stop, every=0, beat=beaten.set, low_priority=False), name="worker"
     )
     worker.start()
     try:

@@ -16,10 +16,10 @@ import pytest
 import sqlalchemy as sa
 
 from app.domain.recipe import NAMED
-from app.jobs import computing, job_steps, queue
+from app.jobs import computing, job_steps, queue_worker
 from app.jobs import worker as loop
 from app.reports import registry
-from app.reports.kit.report import ReportWork
+from app.reports.kit.report import ReportComputation
 from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import THE_OPERATOR
 from app.services.jobs import jobs, rankings, report_requests
@@ -104,7 +104,7 @@ def test_a_report_is_made_as_soon_as_its_data_are_read(bench: Bench, monkeypatch
     read: list[int] = []
     load = job_steps.load_job_work
 
-    def look(database: Database, request: JobRequest) -> ReportWork[Any]:
+    def look(database: Database, request: JobRequest) -> ReportComputation[Any]:
         read.append(len(made()))
         return load(database, request)
 
@@ -262,8 +262,10 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     monkeypatch.setenv(poison.TRACES, str(traces))
     monkeypatch.setattr(computing, "run_computing_child", poison.compute)
     monkeypatch.setattr(registry, "ALL", poison.KINDS)
-    monkeypatch.setattr(queue, "POLL", 0.1)  # what is tried again is due after a second or two, and found by looking
-    for module in (jobs, queue):  # a worker that the machine lets stand still would count as one more that ended
+    monkeypatch.setattr(
+        queue_worker, "POLL", 0.1
+    )  # what is tried again is due after a second or two, and found by looking
+    for module in (jobs, queue_worker):  # a worker that the machine lets stand still would count as one more that ended
         monkeypatch.setattr(module, "STALLED_AFTER", LIMIT)
     job = report_requests.find_or_queue_report(
         bench.spine.database, ReportRequest(poison.POISON, ("mqm",), ToyOptions(parts=4))
@@ -271,7 +273,7 @@ def test_a_chunk_that_ends_its_process_is_tried_so_often_and_ends_the_job_with_i
     assert isinstance(job, JobView)
     stop = threading.Event()
     worker = threading.Thread(
-        target=lambda: loop.run_worker(bench.spine.database, stop=stop, every=60, beat=lambda: None, yielding=False)
+        target=lambda: loop.run_worker(bench.spine.database, stop=stop, every=60, beat=lambda: None, low_priority=False)
     )
     worker.start()
     try:

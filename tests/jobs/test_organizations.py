@@ -18,11 +18,11 @@ from sqlalchemy import text
 from app.cli import db as db_command
 from app.jobs import webhook_sender, worker
 from app.jobs.job_steps import QueueEntryComputer
-from app.jobs.queue import Worker
+from app.jobs.queue_worker import QueueWorker
 from app.reports.kit import store
 from app.reports.kit.report import StoredReport
 from app.reports.stability.report import REPORT
-from app.services.access.service_state import ServiceGaugeReader
+from app.services.access.service_gauges import ServiceGaugeReader
 from app.services.every_organization import run_for_each_organization
 from app.services.jobs import jobs, report_requests
 from app.services.jobs.jobs import JobView
@@ -32,10 +32,14 @@ from app.services.media.media_settings import MediaSettings
 from app.services.media.sweep import CONTINUED, FORGOTTEN, SPARED, delete_unused_media
 from app.services.webhooks import delivery, events, webhooks
 from app.storage import embedded, jobs_queue, organization_schemas
+from app.storage.current_organization import (
+    current_organization_number,
+    organization_number_from_row_id,
+    use_organization,
+)
 from app.storage.db import Database, DatabaseBusy
 from app.storage.media.backup import MediaMissingFromBackup
 from app.storage.media.stores import FolderMediaStore, hash_file
-from app.storage.organizations import current_organization_number, organization_number_from_row_id, use_organization
 from tests.jobs.test_webhook_sender import LOOPBACK, Receiver, listening, sending
 from tests.media_files import make_wav
 from tests.organized import KEYS, OTHER, OURS, TWIN
@@ -126,13 +130,13 @@ def test_what_waits_of_a_removed_organization_goes_with_it(spine: Spine) -> None
 
 def test_nothing_is_computed_any_longer_for_a_removed_organization(spine: Spine) -> None:
     job = ask(spine, TWIN).number
-    at_work = Worker(spine.database, processes=1, stop=threading.Event())
+    at_work = QueueWorker(spine.database, processes=1, stop=threading.Event())
     with use_organization(TWIN):
         assert at_work._is_wanted(job)
     organization_schemas.remove_organization(spine.url, KEYS[TWIN], patience=0)
     with use_organization(TWIN):
         assert not at_work._is_wanted(job)
-    QueueEntryComputer(spine.database, "test").compute_entry(jobs.PREPARE, job)
+    QueueEntryComputer(spine.database, "test").compute_queue_entry(jobs.PREPARE, job)
 
 
 def test_each_webhook_gets_the_events_of_its_organization(spine: Spine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,13 +17,13 @@ from app.jobs import computing
 from tests.working import until
 
 
-def stepped_back(*, yielding: bool) -> tuple[int, int, bool]:
+def stepped_back(*, low_priority: bool) -> tuple[int, int, bool]:
     """Of a child that has stepped back: by how much it is nicer, its class, and whether its session is its own."""
     reader, writer = os.pipe()
     before, child = os.nice(0), os.fork()
     if child == 0:
         try:
-            computing._step_back(yielding=yielding)
+            computing._step_back(low_priority=low_priority)
             os.write(writer, pickle.dumps((os.nice(0) - before, os.sched_getscheduler(0), os.getsid(0) == os.getpid())))
         finally:
             os._exit(0)  # whatever happened: no second run of these tests begins here
@@ -44,7 +44,7 @@ def groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_where_sessions_are_weighed_who_computes_has_one_of_its_own(groups: Path) -> None:
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, True)
+    assert stepped_back(low_priority=True) == (computing.NICE, os.SCHED_OTHER, True)
     assert (groups / "session").read_text() == str(computing.NICE)
 
 
@@ -59,7 +59,7 @@ def test_where_several_are_told_at_once_the_kernel_is_told_again(groups: Path, m
 
     monkeypatch.setattr(os, "write", told)
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, True)
+    assert stepped_back(low_priority=True) == (computing.NICE, os.SCHED_OTHER, True)
     assert (groups / "session").read_text() == str(computing.NICE)
 
 
@@ -68,20 +68,20 @@ def test_a_session_that_cannot_be_made_to_weigh_less_is_not_begun(
 ) -> None:
     monkeypatch.setattr(computing, "AUTOGROUP", groups / "read-only" / "session")
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, False)
+    assert stepped_back(low_priority=True) == (computing.NICE, os.SCHED_OTHER, False)
 
 
 @pytest.mark.parametrize("said", ["0\n", None])
 def test_elsewhere_who_computes_is_nice(groups: Path, said: str | None) -> None:
     if said is not None:
         (groups / "enabled").write_text(said)
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, False)
+    assert stepped_back(low_priority=True) == (computing.NICE, os.SCHED_OTHER, False)
     assert not (groups / "session").exists()
 
 
 def test_where_nobody_judges_who_computes_is_only_nice(groups: Path) -> None:
     (groups / "enabled").write_text("1\n")
-    assert stepped_back(yielding=False) == (computing.NICE, os.SCHED_OTHER, False)
+    assert stepped_back(low_priority=False) == (computing.NICE, os.SCHED_OTHER, False)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def weighed() -> None:
 
 
 def test_the_kernel_takes_the_weight_of_a_session(weighed: None) -> None:
-    assert stepped_back(yielding=True) == (computing.NICE, os.SCHED_OTHER, True)
+    assert stepped_back(low_priority=True) == (computing.NICE, os.SCHED_OTHER, True)
 
 
 THREE_AT_ONCE = """
@@ -117,7 +117,7 @@ def burn(report: int, *, nice: bool) -> None:
     try:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         if nice:
-            computing._step_back(yielding=True)
+            computing._step_back(low_priority=True)
         else:
             os.setsid()  # where sessions are weighed, what else runs in ours would take of its share
         while True:

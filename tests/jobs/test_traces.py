@@ -14,7 +14,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 
 from app.domain import tracing
-from app.jobs.queue import Worker
+from app.jobs.queue_worker import QueueWorker
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE
 from app.web.metrics import ServiceMetrics
 from app.web.traces import OtelTracer, start_tracing
@@ -80,7 +80,7 @@ def test_a_job_belongs_to_the_trace_of_its_request(
     assert request.parent is None  # whatever a client claims
 
     stop = threading.Event()
-    worker = threading.Thread(target=Worker(bench.spine.database, processes=1, stop=stop).run)
+    worker = threading.Thread(target=QueueWorker(bench.spine.database, processes=1, stop=stop).run)
     worker.start()
     try:
         until(lambda: by_name(collected, f"job {FINISH}"), "the job is done")

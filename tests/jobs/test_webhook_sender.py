@@ -108,7 +108,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhook_sender, "LOOK_EVERY", 0.02)
-    monkeypatch.setattr(delivery, "seconds_until_next_attempt", lambda _: 0)
+    monkeypatch.setattr(delivery, "compute_seconds_until_next_attempt", lambda _: 0)
 
 
 @contextmanager

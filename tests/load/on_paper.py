@@ -8,7 +8,7 @@ from app.design.plan import Plan
 from app.protocols.base import JudgedTexts, ScoringOptions, parse_scoring_options
 from app.simulation import CampaignRaterForms, RaterModel, SimulatedRater, hash_text_with_source
 from app.simulation.answers import AnswerContext, fill_in_form
-from app.simulation.task_view import SeenSegment, SeenText
+from app.simulation.task_view import DisplayedSegment, DisplayedText
 from app.stats.ratings import Ratings
 
 Texts = Mapping[tuple[str, str, int], tuple[str, str]]  # (system, document, position): source and text
@@ -40,7 +40,9 @@ def _score(mind: SimulatedRater, forms: CampaignRaterForms, options: ScoringOpti
     pair = hash_text_with_source(text, source)
     opinion = mind.form_opinion(pair if pair in mind.model.texts else hash_text_with_source(text))
     mind.judged += 1
-    shown = SeenSegment(1, (SeenText("Source", source, "source"), SeenText("Text", text, "target")), None, None)
+    shown = DisplayedSegment(
+        1, (DisplayedText("Source", source, "source"), DisplayedText("Text", text, "target")), None, None
+    )
     sheet = AnswerContext(shown, opinion, mind.draws, mind.traits.taste, forms.lower)
     payload = forms.protocol.payload.model_validate(fill_in_form(forms.protocol.name, forms.at["segment"], sheet))
     return forms.protocol.score(payload, JudgedTexts(source, text, ()), options).score

@@ -16,7 +16,7 @@ import httpx
 import uvicorn
 
 from app.client.campaign_client import CampaignClient
-from app.client.remote import RemoteServer
+from app.client.remote_server import RemoteServer
 from app.main import create_app
 from app.services.access import tokens
 from app.services.access.provider_options import IdentityProviderOptions
@@ -121,7 +121,7 @@ def set_up(
     for rater in made.raters:
         managed.enrol_rater(rater, {})
     managed.compile_and_freeze_plan(design)
-    managed.change_state("open")
+    managed.change_campaign_state("open")
     return managed
 
 

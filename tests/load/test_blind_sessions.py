@@ -165,7 +165,7 @@ def campaign(served: Served, name: str, *, key: str = "") -> CampaignClient:
     columns = 2 if protocol.contrastive else 1
     design = {"grouping": "psxs", "ratings_per_item": 2, "controls": CONTROLS, "task": {"columns": columns}, "seed": 3}
     managed.compile_and_freeze_plan(design)
-    managed.change_state("open")
+    managed.change_campaign_state("open")
     return managed
 
 

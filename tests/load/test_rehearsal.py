@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from scipy.stats import kendalltau
 
-from app.cli.kit.long_reports import wait_for_report
+from app.cli.kit.long_reports import fetch_report_when_ready
 from app.cli.kit.simulated_raters import RehearsalTally, SimulatedRaterSettings, run_simulated_raters
 from app.cli.serving.background_server import serve_on_free_port
 from app.client.campaign_client import CampaignClient
@@ -52,10 +52,12 @@ def judged(managed: CampaignClient, made: Made, pace: SimulatedRaterSettings) ->
 
 def closed_and_ranked(managed: CampaignClient, planted: RaterModel) -> tuple[list[str], float]:
     """Systems as they were ranked, and Kendall's tau to the planted order."""
-    managed.change_state("close")
+    managed.change_campaign_state("close")
     assert managed.fetch_campaign()["state"] == "closed"
     address, query = f"{managed.campaign_path}/ranking", {"seed": 1}
-    ranked = json.loads(wait_for_report(managed.remote, "GET", address, query, on_progress=lambda _done, _total: None))
+    ranked = json.loads(
+        fetch_report_when_ready(managed.remote, "GET", address, query, on_progress=lambda _done, _total: None)
+    )
     order = [one["system"] for one in ranked["systems"]]
     places = {key: n for n, key in enumerate(planted.true_ranking)}
     return order, float(kendalltau(range(len(order)), [places[key] for key in order]).statistic)

@@ -69,7 +69,7 @@ def judged(served: Served, key: str, design: dict[str, Any]) -> None:
             served.url, planted, managed.renew_rater_tokens(MADE.raters), SimulatedRaterSettings(workers=4)
         )
     )
-    managed.change_state("close")
+    managed.change_campaign_state("close")
 
 
 @pytest.fixture(scope="module")

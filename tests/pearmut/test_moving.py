@@ -12,9 +12,9 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.services.access.tokens import THE_OPERATOR
-from app.services.pearmut.moving import (
-    CampaignMoveResult,
+from app.services.pearmut.running_campaign_import import (
     NoPearmutFolder,
+    RunningCampaignImportResult,
     import_running_campaign,
     read_running_campaigns,
 )
@@ -67,7 +67,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def move(database: Database, folder: Path, *, old_ids: bool = True) -> CampaignMoveResult:
+def move(database: Database, folder: Path, *, old_ids: bool = True) -> RunningCampaignImportResult:
     (running,) = read_running_campaigns(folder)
     with database.transaction() as session:
         return import_running_campaign(session, running, by=THE_OPERATOR, actor="test", old_ids=old_ids)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.services.pearmut.loading import AddedCampaign, UserNamesNeedDefaultOrganization
-from app.storage.organizations import use_organization
+from app.storage.current_organization import use_organization
 from tests.organized import OURS, TWIN
 from tests.pearmut.campaigns import DOCUMENTS, Annotator, campaign
 

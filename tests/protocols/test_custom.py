@@ -8,7 +8,7 @@ from itertools import groupby
 import pytest
 
 from app.domain.errors import Invalid
-from app.protocols import ALL, convert_to_custom_options, get_protocol, make_rater_form, widgets_at_level
+from app.protocols import ALL, convert_to_custom_options, get_protocol, list_widgets_at_level, make_rater_form
 from app.protocols.base import JudgedTexts, SpansWidget, parse_scoring_options
 from app.stats.scoring import weigh_error
 
@@ -149,13 +149,13 @@ def test_every_built_in_protocol_can_be_taken_as_a_start(name):
     written_again = parse_scoring_options(CUSTOM, convert_to_custom_options(CUSTOM, written))
     assert written_again.own == written.own
     kinds = {"slider": "criteria", "choice": "criteria", "count": "criteria", "textedit": "texts", "link": "texts"}
-    before = [kinds.get(one.kind, one.kind) for one in widgets_at_level(start, given, level)]
-    after = [one.kind for one in widgets_at_level(CUSTOM, written, "segment")]
+    before = [kinds.get(one.kind, one.kind) for one in list_widgets_at_level(start, given, level)]
+    after = [one.kind for one in list_widgets_at_level(CUSTOM, written, "segment")]
     assert [one for one, _ in groupby(before)] == after
-    first, second = start.find_requested_measure(given), CUSTOM.find_requested_measure(written)
+    first, second = start.get_requested_measure(given), CUSTOM.get_requested_measure(written)
     if first.name == second.name:
         assert first.higher_is_better is second.higher_is_better
-    for one in widgets_at_level(start, given, level):
+    for one in list_widgets_at_level(start, given, level):
         if isinstance(one, SpansWidget):
             for severity in one.severities:
                 for category in (None, *(f"{a}/{b}" for a, bs in one.categories for b in bs)):

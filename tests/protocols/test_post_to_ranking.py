@@ -19,7 +19,7 @@ EVERY = [pytest.param(protocol, id=name) for name, protocol in ALL.items()]
 NEED_TEXTS = [
     pytest.param(p, id=name)
     for name, p in ALL.items()
-    if p.find_requested_measure(parse_scoring_options(p, p.examples[0].options)).needs_text
+    if p.get_requested_measure(parse_scoring_options(p, p.examples[0].options)).needs_text
 ]
 DOCUMENTS = 8
 RANKING = {"recipe": "srp-paper", "permutations": "100"}

@@ -85,10 +85,10 @@ def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], 
     options = options_for(protocol, example)
     names = [measure.name for measure in protocol.list_judgment_measures(options)]
     assert len(set(names)) == len(names) >= 1
-    assert protocol.find_requested_measure(options) == protocol.list_judgment_measures(options)[0]
+    assert protocol.get_requested_measure(options) == protocol.list_judgment_measures(options)[0]
     for measure in protocol.list_judgment_measures(options):
         asked = replace(options, measure=measure.name)
-        assert protocol.find_requested_measure(asked) == measure
+        assert protocol.get_requested_measure(asked) == measure
         scored = protocol.score(example.payload, example.judged_texts, asked)
         if measure.scale is not None:
             assert measure.scale.minimum <= scored.score <= measure.scale.maximum
@@ -97,7 +97,7 @@ def test_every_measure_of_an_example_lies_on_its_scale(protocol: Protocol[Any], 
 @pytest.mark.parametrize("protocol", EVERY)
 def test_the_measure_that_ranks_has_the_direction_and_scale_of_the_protocol(protocol: Protocol[Any]) -> None:
     options = options_for(protocol, protocol.examples[0])
-    first = protocol.find_requested_measure(options)
+    first = protocol.get_requested_measure(options)
     assert first.higher_is_better is protocol.higher_is_better
     assert protocol.scale is None or first.scale == protocol.scale
 
@@ -105,8 +105,8 @@ def test_the_measure_that_ranks_has_the_direction_and_scale_of_the_protocol(prot
 @pytest.mark.parametrize("protocol", EVERY)
 def test_an_unknown_measure_is_refused_and_those_there_are_are_named(protocol: Protocol[Any]) -> None:
     options = options_for(protocol, protocol.examples[0])
-    with pytest.raises(Invalid, match=protocol.find_requested_measure(options).name):
-        protocol.find_requested_measure(replace(options, measure="no-such"))
+    with pytest.raises(Invalid, match=protocol.get_requested_measure(options).name):
+        protocol.get_requested_measure(replace(options, measure="no-such"))
 
 
 @pytest.mark.parametrize("protocol", EVERY)

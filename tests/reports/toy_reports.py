@@ -11,7 +11,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.recipe import NAMED
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportHeader, ReportWork, TableSection
+from app.reports.kit.report import Report, ReportComputation, ReportHeader, TableSection
 from app.reports.kit.table import Table
 from app.storage.db import Session
 
@@ -44,7 +44,9 @@ class ToyView(ReportHeader):
     rater: str | None
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ToyOptions) -> ReportWork[ToyView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ToyOptions
+) -> ReportComputation[ToyView]:
     if options.rater == "nobody":
         raise Invalid("the query is not valid", places=(Place(("query", "rater"), "is nobody"),))
     rows = [load_recipe_ratings(session, one, NAMED["google-mqm"]) for one in snapshots]
@@ -70,7 +72,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
             rater=rows[0].labels.raters[0] if rows[0].labels.raters else None,
         )
 
-    return ReportWork(options.parts, chunk, finish)
+    return ReportComputation(options.parts, chunk, finish)
 
 
 def _tables(view: ToyView) -> list[TableSection]:

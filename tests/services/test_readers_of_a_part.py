@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from app.design.compile import compile_plan
-from app.design.design import Structure
+from app.design.design_choices import Structure
 from app.design.design_inputs import DocumentToPlan, Rater, System, TestSet
 from app.design.parse import parse_design
 from app.design.plan import Plan, PlanItem

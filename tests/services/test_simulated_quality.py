@@ -21,7 +21,14 @@ from app.simulation import (
     generate_session_actions,
     make_rater_model_template,
 )
-from app.simulation.task_view import AddressOfMissingJudgment, SeenItem, SeenScreen, SeenSegment, SeenTask, SeenText
+from app.simulation.task_view import (
+    AddressOfMissingJudgment,
+    DisplayedItem,
+    DisplayedScreen,
+    DisplayedSegment,
+    DisplayedTask,
+    DisplayedText,
+)
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
 from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
@@ -77,15 +84,15 @@ def raters(*, bad: bool, seed: int) -> RaterModel:
     return made.model_copy(update={"raters": changed})
 
 
-def shown(texts: list[tuple[OutputForSimulation, RatingRole]], rng: Random) -> SeenTask:
+def shown(texts: list[tuple[OutputForSimulation, RatingRole]], rng: Random) -> DisplayedTask:
     segments = []
     for nth, (text, role) in enumerate(texts, 1):
         words = text.text if role != RatingRole.DEGRADED else f"{text.text} {rng.random()}"
-        sides = (SeenText("Source", "One two three.", "source"), SeenText("Text", words, "target"))
-        segments.append(SeenSegment(nth, sides, None, None))
+        sides = (DisplayedText("Source", "One two three.", "source"), DisplayedText("Text", words, "target"))
+        segments.append(DisplayedSegment(nth, sides, None, None))
     missing = tuple(AddressOfMissingJudgment(1, nth) for nth in range(1, len(texts) + 1))
-    item = SeenItem(1, tuple(segments), None)
-    return SeenTask("t", "segment", "leased", ("segment",), (SeenScreen(1, (1,), None),), (item,), missing)
+    item = DisplayedItem(1, tuple(segments), None)
+    return DisplayedTask("t", "segment", "leased", ("segment",), (DisplayedScreen(1, (1,), None),), (item,), missing)
 
 
 def tasks(rater: str, documents: list[str], rng: Random) -> list[list[tuple[OutputForSimulation, RatingRole]]]:

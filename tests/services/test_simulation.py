@@ -15,10 +15,10 @@ from app.domain.errors import Invalid
 from app.protocols import (
     check_answer,
     check_preference,
+    find_payload_type,
     list_judged_levels,
+    list_screen_preference_widgets,
     make_rater_form,
-    payload_type,
-    screen_preference_widgets,
 )
 from app.protocols.base import JudgedTexts, Span, parse_scoring_options
 from app.simulation import (
@@ -40,12 +40,12 @@ from app.simulation.draws import SeededRandom
 from app.simulation.simulated_rater import TextOpinion
 from app.simulation.task_view import (
     AddressOfMissingJudgment,
+    DisplayedItem,
+    DisplayedScreen,
+    DisplayedSegment,
+    DisplayedTask,
+    DisplayedText,
     LatestOwnAnswer,
-    SeenItem,
-    SeenScreen,
-    SeenSegment,
-    SeenTask,
-    SeenText,
 )
 
 TEXTS = [
@@ -81,12 +81,20 @@ def test_a_text_that_stands_in_two_places_is_told_apart_by_its_source():
 
 def task(texts, missing=None):
     segments = tuple(
-        SeenSegment(n, (SeenText("Source", "One two.", "source"), SeenText("Text", text, "target")), None, None)
+        DisplayedSegment(
+            n, (DisplayedText("Source", "One two.", "source"), DisplayedText("Text", text, "target")), None, None
+        )
         for n, text in enumerate(texts, 1)
     )
     asked = missing if missing is not None else tuple(AddressOfMissingJudgment(1, n) for n in range(1, len(texts) + 1))
-    return SeenTask(
-        "t_1", "document", "leased", ("segment",), (SeenScreen(1, (1,), None),), (SeenItem(1, segments, None),), asked
+    return DisplayedTask(
+        "t_1",
+        "document",
+        "leased",
+        ("segment",),
+        (DisplayedScreen(1, (1,), None),),
+        (DisplayedItem(1, segments, None),),
+        asked,
     )
 
 
@@ -103,12 +111,12 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
     for level in list_judged_levels(protocol, options):
         form = make_rater_form(protocol, options, basis=basis, level=level)
         prefill = example.prefill if level == "segment" and text else None
-        source = SeenText("Source", "One two.", "source" if basis == "source" else None)
-        shown = SeenSegment(1, (source, SeenText("Text", text, "target")), prefill, None)
+        source = DisplayedText("Source", "One two.", "source" if basis == "source" else None)
+        shown = DisplayedSegment(1, (source, DisplayedText("Text", text, "target")), prefill, None)
         sheet = AnswerContext(shown, TextOpinion(value, None, ("k",)), SeededRandom(seed))
         sent = fill_in_form(name, form, sheet)
 
-        payload = payload_type(protocol, level).model_validate(sent)
+        payload = find_payload_type(protocol, level).model_validate(sent)
 
         fits = JudgedTexts("One two.", text + " " * 99 if prefill else text, prefill or ())
         check_answer(protocol, payload, fits, options, form)
@@ -118,7 +126,7 @@ def test_every_form_is_filled_in_so_that_the_server_takes_it(name, value, seed, 
     values=st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=2, max_size=5), mode=st.sampled_from(["best", "ranking"])
 )
 def test_columns_are_compared_by_what_is_thought_of_each(values, mode):
-    (asked,) = screen_preference_widgets(next(one for one in protocols.ALL.values() if one.contrastive), mode)
+    (asked,) = list_screen_preference_widgets(next(one for one in protocols.ALL.values() if one.contrastive), mode)
 
     sent = make_preference_payload("p", asked, values)
 
@@ -134,7 +142,7 @@ def test_better_opinions_score_better_in_every_protocol_that_ranks(name):
     basis, level = protocol.bases[0], list_judged_levels(protocol, options)[0]
     form = make_rater_form(protocol, options, basis=basis, level=level)
     text = " ".join(f"word{n}" for n in range(30))
-    shown = SeenSegment(1, (SeenText("Text", text, "target"),), None, None)
+    shown = DisplayedSegment(1, (DisplayedText("Text", text, "target"),), None, None)
     measures = protocol.list_judgment_measures(options)
     sign = 1 if measures[0].higher_is_better else -1
 

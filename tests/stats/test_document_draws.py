@@ -12,18 +12,18 @@ from app.stats import document_draws
 from app.stats.agreement import bootstrap, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.units import ValuesByUnit
-from app.stats.calibration.bridge import fit_protocol_bridge
+from app.stats.calibration.calibration_lines import METHODS
 from app.stats.calibration.language_pairs import (
     CalibrationPairRatings,
     LanguagePairRatings,
     calibrate_systems,
     draw_language_pair_bootstrap,
 )
-from app.stats.calibration.lines import METHODS
 from app.stats.calibration.linking import LinkAnchors, fit_scale_link
+from app.stats.calibration.score_prediction import fit_score_prediction
 from app.stats.calibration.separation import estimate_system_gap
-from app.stats.metrics import pairs
-from app.stats.metrics.pairs import compute_system_pair_p_values
+from app.stats.metrics import system_pair_p_values
+from app.stats.metrics.system_pair_p_values import compute_system_pair_p_values
 from app.stats.quality import change_within_tasks as within_tasks_module
 from app.stats.quality.alike_raters import _count_closer_draws, _iterate_rater_pairs
 from app.stats.quality.change_within_tasks import RaterJudgmentsInOrder, _orders_as_clear
@@ -86,7 +86,7 @@ def link(documents: int) -> object:
 def bridge(documents: int) -> object:
     x, y = normal(2 * documents), normal(2 * documents, 1)
     document = np.repeat(np.arange(documents), 2).astype(np.int32)
-    return fit_protocol_bridge(x, x + y, document, rng=np.random.default_rng(1), draws=501, level=0.9)
+    return fit_score_prediction(x, x + y, document, rng=np.random.default_rng(1), draws=501, level=0.9)
 
 
 def separation(documents: int) -> object:
@@ -222,7 +222,7 @@ def test_pairs_of_systems_take_little_memory(monkeypatch: pytest.MonkeyPatch) ->
     score, present = normal(15 * 4_000).reshape(15, -1), np.random.default_rng(2).random((15, 4_000)) < 0.9
     unit = np.arange(4_000) // 20
     at_once = compute_system_pair_p_values(score, present, unit, permutations=100)
-    monkeypatch.setattr(pairs, "_HELD", 20_000)
+    monkeypatch.setattr(system_pair_p_values, "_HELD", 20_000)
     tracemalloc.start()
     try:
         in_blocks = compute_system_pair_p_values(score, present, unit, permutations=100)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.normalize import moments_per_rater
+from app.stats.normalize import compute_moments_per_rater
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import Ranking
 from app.stats.ratings import COLUMNS, RatingRole, Ratings
@@ -111,7 +111,7 @@ def expected(pair: str) -> dict[str, object]:
 @pytest.mark.parametrize("pair", WIKIPEDIA)
 def test_wikipedia_worker_moments_are_met(pair: str) -> None:
     ratings = wikipedia(pair).ratings
-    moments = moments_per_rater(ratings)
+    moments = compute_moments_per_rater(ratings)
     for name, worker in expected(pair)["workers"].items():
         i = ratings.labels.raters.index(name)
         assert (moments.mean[i], moments.sd[i]) == pytest.approx((worker["mean"], worker["sd_ddof1"]), abs=1e-9)

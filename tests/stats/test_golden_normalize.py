@@ -17,11 +17,11 @@ import pytest
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
-from app.stats.normalize import moments_per_rater, normalize_ratings
+from app.stats.normalize import compute_moments_per_rater, normalize_ratings
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
-from app.stats.testing.common_segments import all_system_pairs, reduce_pairs_to_common_segments
+from app.stats.testing.common_segments import list_all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.permutation import count_extreme_permuted_sums
 
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
@@ -80,9 +80,9 @@ def test_normalized_system_means_are_met(name: str, method: str) -> None:
 @pytest.mark.parametrize("method", ["raw", "z"])
 def test_document_permutation_agrees(name: str, method: str) -> None:
     given = ratings(name)
-    scored = normalize_ratings(given, METHODS[method], moments=moments_per_rater(given)).scored
+    scored = normalize_ratings(given, METHODS[method], moments=compute_moments_per_rater(given)).scored
     laid = make_score_matrix(average_ratings_per_segment(scored), given.labels)
-    first, second = all_system_pairs(len(laid.systems))
+    first, second = list_all_system_pairs(len(laid.systems))
     shared = reduce_pairs_to_common_segments(laid, -1, unit="document")
     counts = count_extreme_permuted_sums(
         shared.blocks, first.size, laid.n_documents, permutations=200_000, seed=1, two_sided=True

@@ -19,12 +19,12 @@ COUNTS = np.array([2, 3, 1, 2, 3])
 def test_the_worked_example_f19_is_met() -> None:
     """Computed from matrices over segments; uncorrected .384542, [−1.976750, .158568], 1.429499."""
     known = estimate_ratio_precision(SUMS, COUNTS)
-    width = intervals.interval_half_widths(known, 0.05)
+    width = intervals.compute_interval_half_widths(known, 0.05)
     theta = SUMS.sum() / COUNTS.sum()
     assert (float(known.error), float(known.degrees)) == pytest.approx((0.375409, 3.477315), abs=5e-7)
     assert (theta - width, theta + width) == pytest.approx((-2.016187, 0.198005), abs=5e-7)
-    assert intervals.minimum_detectable_difference(known, 0.05) == pytest.approx(1.466586, abs=5e-7)
-    assert intervals.minimum_detectable_difference(known, 0.05 / 45) == pytest.approx(4.106787, abs=5e-7)
+    assert intervals.compute_minimum_detectable_difference(known, 0.05) == pytest.approx(1.466586, abs=5e-7)
+    assert intervals.compute_minimum_detectable_difference(known, 0.05 / 45) == pytest.approx(4.106787, abs=5e-7)
 
 
 def test_quantiles_are_those_of_student_and_missing_without_degrees_of_freedom() -> None:
@@ -43,7 +43,7 @@ def test_relative_scores_stand_against_the_mean_of_all_systems_on_the_same_segme
         score=[x for _, _, x in rows],
         higher_is_better=True,
     )
-    found = intervals.document_sums_relative_to_mean_of_systems(
+    found = intervals.center_document_sums_across_systems(
         make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)
     )
     assert found is not None

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.errors import Invalid
-from app.stats.normalize import NormalizedRatings, moments_per_rater, normalize_ratings
+from app.stats.normalize import NormalizedRatings, compute_moments_per_rater, normalize_ratings
 from app.stats.ratings import RatingRole, Ratings, ScoreScale
 
 # (rater, score, number of errors); the expected values were computed with independent code.
@@ -32,7 +32,7 @@ def ratings_of(rows: list[tuple[str, float, int]], *, higher: bool = False, scal
 
 def normalized(rows: list[tuple[str, float, int]], method: str, **options: str) -> NormalizedRatings:
     ratings = ratings_of(rows)
-    return normalize_ratings(ratings, method, moments=moments_per_rater(ratings), **options)
+    return normalize_ratings(ratings, method, moments=compute_moments_per_rater(ratings), **options)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_rater_with_mean_zero_is_left_unchanged_and_named() -> None:
 def test_dividing_by_the_mean_is_refused_on_bounded_scores_with_the_hint_to_center(method: str) -> None:
     ratings = ratings_of(F3, higher=True, scale=ScoreScale(0, 100))
     with pytest.raises(Invalid, match="use center") as caught:
-        normalize_ratings(ratings, method, moments=moments_per_rater(ratings))
+        normalize_ratings(ratings, method, moments=compute_moments_per_rater(ratings))
     assert caught.value.places[0].loc == ("query", "normalize")
 
 
@@ -133,7 +133,7 @@ def test_moments_can_rest_on_rows_that_are_not_ranked() -> None:
     rows = [("w", 80.0, 0), ("w", 60.0, 0), ("w", 10.0, 0)]
     everything = ratings_of(rows)
     ranked = everything.where(np.array([True, True, False]))
-    z = normalize_ratings(ranked, "z", moments=moments_per_rater(everything)).scored.score
+    z = normalize_ratings(ranked, "z", moments=compute_moments_per_rater(everything)).scored.score
     assert z == pytest.approx([(80 - 50) / stdev([80, 60, 10]), (60 - 50) / stdev([80, 60, 10])])
 
 
@@ -170,5 +170,5 @@ def test_moments_count_only_the_rows_they_are_given() -> None:
         role=[RatingRole.RATING, RatingRole.REPEAT, RatingRole.DEGRADED],
         higher_is_better=True,
     )
-    moments = moments_per_rater(ratings, ratings.role < RatingRole.REFERENCE)
+    moments = compute_moments_per_rater(ratings, ratings.role < RatingRole.REFERENCE)
     assert (moments.n[0], moments.mean[0], moments.overall) == (2, 2.0, 2.0)

@@ -14,7 +14,7 @@ from app.stats.preferences import (
     PairwiseComparisons,
     compute_pair_preferences,
     compute_preference_standings,
-    smallest_possible_p,
+    compute_smallest_possible_p,
 )
 from tests.stats.inference.matrices import of_documents
 
@@ -46,7 +46,7 @@ def test_the_p_value_is_that_of_all_ways_to_exchange_two_systems_on_whole_docume
             abs(sum(s * x for s, x in zip(signs, sums.values(), strict=True))) >= observed for signs in patterns
         )
         assert pair.p_value == pytest.approx(beyond / len(patterns), abs=1e-12)
-        assert pair.p_value >= smallest_possible_p(pair.n_documents)
+        assert pair.p_value >= compute_smallest_possible_p(pair.n_documents)
 
 
 def binomial(wins: int, losses: int) -> float:

@@ -11,7 +11,7 @@ import pytest
 from app.stats.rater_groups import (
     compute_rater_group_pair_statistics,
     compute_rater_group_statistics,
-    partition_into_large_groups,
+    merge_small_rater_groups,
 )
 from app.stats.ratings import Ratings
 
@@ -101,6 +101,6 @@ def test_no_group_is_left_smaller_than_the_least():
     draw = Random(1)
     for _ in range(200):
         sizes = [draw.randrange(6) for _ in range(draw.randrange(1, 8))]
-        folded = partition_into_large_groups(sizes)
+        folded = merge_small_rater_groups(sizes)
         assert sorted(place for places in folded for place in places) == [n for n, size in enumerate(sizes) if size]
         assert len(folded) < 2 or all(sum(sizes[place] for place in places) >= 3 for places in folded)

@@ -44,10 +44,10 @@ def test_a_snapshot_sees_one_state_and_writes_nothing(database: Database) -> Non
 @pytest.mark.parametrize(
     ("statement", "kind"),
     [
-        ("INSERT INTO people (key) VALUES ('not a key')", db.NotStorable),
-        ("INSERT INTO people (key) VALUES (NULL)", db.NotStorable),
+        ("INSERT INTO people (key) VALUES ('not a key')", db.ValueNotStorable),
+        ("INSERT INTO people (key) VALUES (NULL)", db.ValueNotStorable),
         ("INSERT INTO people (key) VALUES ('p'), ('p')", db.ConcurrentChange),
-        ("SELECT (2 ^ 40)::bigint::int", db.NotStorable),
+        ("SELECT (2 ^ 40)::bigint::int", db.ValueNotStorable),
     ],
 )
 def test_what_the_database_refuses_is_one_of_our_kinds(

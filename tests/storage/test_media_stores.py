@@ -13,7 +13,7 @@ from app.services.media.library import get_media_metadata, store_media
 from app.services.media.media_settings import MediaSettings
 from app.storage.backup import BackupDamaged
 from app.storage.db import Database
-from app.storage.media import rows
+from app.storage.media import media_queries
 from app.storage.media.backup import MediaBackupResult, backup_media, restore_media
 from app.storage.media.s3 import MediaStoreUnreachable, S3MediaStore
 from app.storage.media.stores import FolderMediaStore, MediaBytesMissing, MediaStore, hash_file
@@ -89,7 +89,7 @@ def test_a_backup_has_the_media_and_restores_them(store: MediaStore, database: D
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     archive = tmp_path / "backup.media.tar"
     with database.transaction() as session:
-        assert backup_media(rows.load_media_sizes_by_hash(session), store, archive) == MediaBackupResult(2, {})
+        assert backup_media(media_queries.load_media_sizes_by_hash(session), store, archive) == MediaBackupResult(2, {})
         sha256 = get_media_metadata(session, "live", "a.wav").sha256
     elsewhere = FolderMediaStore(tmp_path / "elsewhere")
     assert restore_media(elsewhere, archive) == 2
@@ -111,7 +111,7 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
         (tmp_path / name).write_bytes(content)
         store_media(database, policy, "live", name, tmp_path / name, actor="test")
     with database.transaction() as session:
-        sizes = rows.load_media_sizes_by_hash(session)
+        sizes = media_queries.load_media_sizes_by_hash(session)
         lost, short = (bytes.fromhex(get_media_metadata(session, "live", name).sha256) for name in ("a.wav", "b.wav"))
     folder.remove(lost)
     folder.path(short).write_bytes(b"RIFF")
@@ -122,7 +122,7 @@ def test_a_backup_leaves_out_media_whose_bytes_are_not_there_and_names_them(data
     )
     assert restore_media(FolderMediaStore(tmp_path / "elsewhere"), archive) == 1
     with database.transaction() as session:
-        assert [row.name for row in rows.load_media_by_hashes(session, list(made.missing))] == [
+        assert [row.name for row in media_queries.load_media_by_hashes(session, list(made.missing))] == [
             "a.wav",
             "b.wav",
         ]

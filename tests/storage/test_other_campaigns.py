@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from app.storage import metrics, test_sets, weight_profiles
+from app.storage import metric_scores, test_sets, weight_profiles
 from app.storage.db import Database, Session
 from tests.blocks import costs, filled
 
@@ -46,7 +46,7 @@ def database(database_url: str) -> Iterator[Database]:
             lambda session, campaign, _: weight_profiles.has_any_scored_judgment(session, campaign), id="any score"
         ),
         pytest.param(test_sets.has_system_items_or_outputs, id="system used"),
-        pytest.param(lambda session, campaign, _: metrics.load_scorable_systems(session, campaign), id="metrics"),
+        pytest.param(lambda session, campaign, _: metric_scores.load_scorable_systems(session, campaign), id="metrics"),
     ],
 )
 def test_the_judgments_of_another_campaign_are_not_read(database: Database, database_url: str, ask: Ask) -> None:

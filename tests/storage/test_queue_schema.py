@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from app.storage import embedded, migrate, queue_schema
 from app.storage.backup import backup_database, restore_database
-from app.storage.db import APP_ROLE, sqlalchemy_url
+from app.storage.db import APP_ROLE, make_sqlalchemy_url
 
 FUNCTIONS = """SELECT p.proname, pg_get_function_identity_arguments(p.oid) FROM pg_proc p
 WHERE p.pronamespace = 'procrastinate'::regnamespace ORDER BY 1, 2"""
@@ -55,7 +55,7 @@ def test_a_queue_that_is_behind_is_named(database_url: str) -> None:
 def test_whoever_may_not_make_a_schema_is_told_what_to_do(
     postgres: embedded.EmbeddedServer, empty_database_url: str
 ) -> None:
-    name = sqlalchemy_url(empty_database_url).database
+    name = make_sqlalchemy_url(empty_database_url).database
     with psycopg.connect(postgres.url("admin", "postgres"), autocommit=True) as connection:
         connection.execute(f"ALTER DATABASE {name} OWNER TO CURRENT_USER".encode())
     with psycopg.connect(postgres.url("admin", str(name)), autocommit=True) as connection:
@@ -80,5 +80,5 @@ def test_the_queue_is_in_a_backup(database_url: str, empty_database_url: str, tm
     assert queue_of(empty_database_url) == queue_of(database_url)
     migrate.upgrade_schema(empty_database_url)
     migrate.check_schema(empty_database_url)
-    with sa.create_engine(sqlalchemy_url(empty_database_url), poolclass=sa.NullPool).connect() as connection:
+    with sa.create_engine(make_sqlalchemy_url(empty_database_url), poolclass=sa.NullPool).connect() as connection:
         assert queue_schema.find_last_queue_migration(connection) == queue_schema.list_queue_migrations()[-1]

@@ -24,7 +24,6 @@ from app.services.plans import plans as plan_service
 from app.stats.scoring import FREITAG2021
 from app.storage import (
     arms,
-    back_translations,
     calibration_items,
     campaign_judgments,
     campaigns,
@@ -32,7 +31,8 @@ from app.storage import (
     embedded,
     errors_without_weight,
     exports,
-    metrics,
+    metric_scores,
+    output_authors,
     plans,
     post_edits,
     progress,
@@ -146,18 +146,18 @@ WALKS: dict[str, Work] = {
     "exported metrics": lambda s, c: list(exports.stream_export_rows(s, exports.METRICS, c.new, 99)),
     "exported screens": lambda s, c: list(exports.stream_export_rows(s, exports.SHOWN, c.new, 99)),
     "streamed judgments": lambda s, c: list(
-        campaign_judgments.stream_judgment_rows(s, c.new, c.profile, only={"system": "system-03"})
+        campaign_judgments.stream_judgment_rows(s, c.new, c.profile, filters={"system": "system-03"})
     ),
     "judgments to set aside": lambda s, c: campaign_judgments.count_voidable_judgments(
-        s, c.new, only={"document": "doc-00001"}
+        s, c.new, filters={"document": "doc-00001"}
     ),
     "counts of progress": lambda s, c: progress_counts.count_items_and_judgments(
         s, c.new, version=99, since=s.execute(text("SELECT now()")).scalar_one()
     ),
     "imported progress": lambda s, c: progress.load_imported_task_sizes(s, c.new, characters_per_word=None),
-    "segments with metrics": lambda s, c: metrics.load_segments_with_scorable_flag(s, c.new),
-    "metrics": lambda s, c: metrics.load_metrics_with_score_counts(s, c.new, 99),
-    "scores of a metric": lambda s, c: metrics.load_metric_score_set(s, c.new, "comet", 2),
+    "segments with metrics": lambda s, c: metric_scores.load_segments_with_scorable_flag(s, c.new),
+    "metrics": lambda s, c: metric_scores.load_metrics_with_score_counts(s, c.new, 99),
+    "scores of a metric": lambda s, c: metric_scores.load_metric_score_set(s, c.new, "comet", 2),
     "documents to plan": lambda s, c: plans.load_documents_to_plan(s, c.new),
     "marks to plan": lambda s, c: plans.load_output_hashes(s, c.new),
     "outputs to plan": lambda s, c: plans.load_outputs_by_position(s, c.new, {f"doc-{n:05d}" for n in range(9)}),
@@ -168,8 +168,8 @@ WALKS: dict[str, Work] = {
     "digests of sources": lambda s, c: segment_words.load_source_digests(s, c.new),
     "sources of post-edits": lambda s, c: post_edits.load_source_texts(s, c.new),
     "references of post-edits": lambda s, c: post_edits.load_reference_texts(s, c.new),
-    "outputs with authors": lambda s, c: back_translations.load_output_ids_and_texts(s, c.new),
-    "outputs that are shown": lambda s, c: back_translations.load_system_document_pairs_in_tasks(s, c.new),
+    "outputs with authors": lambda s, c: output_authors.load_output_ids_and_texts(s, c.new),
+    "outputs that are shown": lambda s, c: output_authors.load_system_document_pairs_in_tasks(s, c.new),
     "texts of pairs": lambda s, c: calibration_items.load_source_and_output_texts(s, c.new, reference=False),
     "documents of ratings": lambda s, c: rating_metadata._rows_by_key(s, rating_metadata.DOCUMENTS, c.new),
     "scores under another profile": lambda s, c: weight_profiles.store_scores(
@@ -259,7 +259,7 @@ def test_tasks_of_a_former_plan_are_deleted_without_a_look_at_other_campaigns(sp
     by = Caller(token_id=0, prefix="", role="admin", name="test", campaign=None, expires_at=None)
     with spine.database.transaction() as session:
         rater = raters.Enrolment(attributes={})
-        raters.put_rater(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
+        raters.put_rater(session, "twin", "planned", rater, given_fields=frozenset(), has_seen_version=None, by=by)
         compiled = partial(
             plan_service.compile_and_freeze_plan, session, "twin", {"seed": 1}, dry_run=False, actor="test"
         )
@@ -304,7 +304,7 @@ def test_a_large_plan_refreshes_the_statistics_so_that_raters_may_come_at_once(
     planned = f"SELECT count(*) FROM items WHERE campaign_id = {ids.twin}"
     with spine.database.transaction() as session:
         rater = raters.Enrolment(attributes={})
-        raters.put_rater(session, "twin", "planned", rater, given=frozenset(), seen=None, by=by)
+        raters.put_rater(session, "twin", "planned", rater, given_fields=frozenset(), has_seen_version=None, by=by)
         freeze = partial(plan_service.compile_and_freeze_plan, session, "twin", {"seed": 1}, actor="test")
         with session.begin_nested() as first:
             freeze(dry_run=False)

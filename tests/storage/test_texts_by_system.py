@@ -13,7 +13,7 @@ from sqlalchemy import text
 
 from app.storage import embedded
 from app.storage.db import Session
-from app.storage.judgments import ANSWERS
+from app.storage.staged_judgments import ANSWERS
 from benchmarks import reports_data
 from tests.spine import Spine, fresh
 

@@ -14,7 +14,7 @@ from app.domain.recipe_choices import Role
 from app.protocols.kit.custom_parts import PostEditPart, YesNoPart
 from app.protocols.kit.forms import LEVEL_SAYS, RESTS_ON
 from app.reports import disagreements, ingest, registry
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking_comparison import tables as side_by_side_renderings
@@ -29,8 +29,8 @@ KINDS = (*registry.ALL.values(), *registry.WITH_OWN_ROUTES.values())
 REPORTS = {"manager/reports", "manager/report", "manager/print", "manager/comparisons", "manager/comparison"}
 # Pages that show tables which these modules lay out.
 TABLES = {
-    "manager/ranking": (ranking_tables, ranking_captions, captions),
-    "manager/print": (ranking_tables, ranking_captions, captions),
+    "manager/ranking": (ranking_tables, ranking_captions, text_formatting),
+    "manager/print": (ranking_tables, ranking_captions, text_formatting),
     "manager/recipes": (side_by_side_renderings,),
     "manager/series": (side_by_side_renderings,),
     "manager/stability": (stability_tables,),

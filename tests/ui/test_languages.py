@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from app.ui import messages
 from app.ui.manager import page_table
-from app.ui.manager.forms import select_filled_form_texts
+from app.ui.manager.forms import select_filled_form_values
 from app.ui.messages import PageMessages
 
 GERMAN = {"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"}
@@ -137,9 +137,9 @@ class Question(BaseModel):
 
 def test_a_number_may_be_typed_as_the_language_writes_it():
     given = {"margin": "0,25", "documents": "4,8"}
-    assert select_filled_form_texts(Question, given, "de") == {"margin": "0.25", "documents": "4,8"}
-    assert select_filled_form_texts(Question, given) == given
-    assert select_filled_form_texts(Question, {"margin": "0.25"}, "de") == {"margin": "0.25"}
+    assert select_filled_form_values(Question, given, "de") == {"margin": "0.25", "documents": "4,8"}
+    assert select_filled_form_values(Question, given) == given
+    assert select_filled_form_values(Question, {"margin": "0.25"}, "de") == {"margin": "0.25"}
 
 
 def test_a_language_with_more_forms_of_plural_has_them_under_the_second_text(monkeypatch):

@@ -33,7 +33,7 @@ PLURALS = {"zero", "one", "two", "few", "many", "other"}  # as CLDR names them
 @pytest.mark.parametrize("page", spoken.PAGES)
 @pytest.mark.parametrize("language", OTHERS)
 def test_a_catalogue_says_all_that_its_page_says(language, page):
-    if language not in messages.languages_of_page(page):
+    if language not in messages.list_page_languages(page):
         assert page.startswith(messages.OF_MANAGERS)
         return
     assert sorted(spoken.on(page) - set(messages.load_catalogue(language, page))) == []
@@ -43,7 +43,7 @@ def test_a_catalogue_says_all_that_its_page_says(language, page):
 def test_a_catalogue_says_nothing_that_no_page_says(language):
     for place, known in spoken.own(language).items():
         if place == messages.REFUSALS:
-            continue  # of no page: tests/ui/test_refusals.py
+            continue  # of no page: tests/ui/test_error_messages.py
         of = [page for page in spoken.PAGES if place in (messages.ALL, page) or page.startswith(f"{place}/")]
         assert (place, sorted(set(known) - {one for page in of for one in spoken.on(page) | may_say(page)})) == (
             place,
@@ -131,8 +131,8 @@ def test_a_language_that_there_is_not_is_english(browser):
 def test_managers_pages_are_not_offered_in_a_language_that_only_raters_have(browser):
     answer = browser.get("/", headers={"Accept-Language": "ar"})
     assert '<html lang="ar" dir="rtl">' in answer.text
-    assert messages.languages_of_page("manager/overview") == {"en": "English", "de": "Deutsch"}
-    assert set(messages.languages_of_page("rater/task")) == set(messages.LANGUAGES)
+    assert messages.list_page_languages("manager/overview") == {"en": "English", "de": "Deutsch"}
+    assert set(messages.list_page_languages("rater/task")) == set(messages.LANGUAGES)
 
 
 @pytest.mark.parametrize("language", messages.LANGUAGES)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.reports.kit.captions import format_number
+from app.reports.kit.text_formatting import format_number
 from app.ui.assets import FOLDER
 from app.ui.messages import load_page_messages
 from tests.ui.page_modules import run_module

@@ -15,7 +15,7 @@ from app.services.campaigns import analysis_locks, recipes
 from app.services.campaigns.campaigns import NewCampaign, create_campaign
 from app.services.jobs import rankings
 from app.ui import assets
-from app.ui.manager.ranking import ranking_address
+from app.ui.manager.ranking import make_ranking_address
 from tests.services.data.test_imports import MQM
 from tests.spine import Spine
 from tests.ui.conftest import begin
@@ -160,15 +160,17 @@ def test_the_ranking_shows_the_systems_by_rank_the_picture_and_every_representat
     order = [cell.strip().removesuffix(" (human)") for cell in page.cells[2:88:11]]
     assert tuple(order) == PLANTED_ORDER
     assert len([row for row in page.of("tr") if row.get("class") == "break"]) >= 3
-    assert page.of("img")[1]["src"] == ranking_address(demo, ".svg", "recommended")
+    assert page.of("img")[1]["src"] == make_ranking_address(demo, ".svg", "recommended")
     assert page.of("img")[1]["alt"]
     hrefs = [a.get("href") for a in page.of("a")]
-    assert all(ranking_address(demo, suffix, "recommended") in hrefs for suffix in ("", ".csv", ".tex", ".md", ".svg"))
+    assert all(
+        make_ranking_address(demo, suffix, "recommended") in hrefs for suffix in ("", ".csv", ".tex", ".md", ".svg")
+    )
 
 
 def test_all_pairs_are_a_picture_on_the_ranking_and_on_the_printed_page(sign_in, demo):
     known = sign_in()
-    at = f"{ranking_address(demo, '.svg', 'recommended')}&picture=pairs"
+    at = f"{make_ranking_address(demo, '.svg', 'recommended')}&picture=pairs"
 
     ranking, printed = [check_strict(known.get(f"/campaigns/{demo}{way}")) for way in ("", "/print")]
 
@@ -177,9 +179,12 @@ def test_all_pairs_are_a_picture_on_the_ranking_and_on_the_printed_page(sign_in,
     ] * 2
     hrefs = [a.get("href") for a in ranking.of("a")]
     assert at in hrefs
-    assert f"{ranking_address(demo, '.csv', 'recommended')}&table=pairs" in hrefs
+    assert f"{make_ranking_address(demo, '.csv', 'recommended')}&table=pairs" in hrefs
     assert b"pairs" in known.get(at).content
-    assert b"better" in known.get(f"{ranking_address(demo, '.csv', 'recommended')}&table=pairs").content.splitlines()[0]
+    assert (
+        b"better"
+        in known.get(f"{make_ranking_address(demo, '.csv', 'recommended')}&table=pairs").content.splitlines()[0]
+    )
 
 
 def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
@@ -187,7 +192,7 @@ def test_another_recipe_is_chosen_by_the_form(sign_in, demo):
 
     chosen = [o for o in page.of("option") if "selected" in o]
     assert len(chosen) == 1
-    assert page.of("img")[1]["src"] == ranking_address(demo, ".svg", "google-mqm")
+    assert page.of("img")[1]["src"] == make_ranking_address(demo, ".svg", "google-mqm")
 
 
 def test_the_recipes_of_the_campaign_and_the_locked_one_can_be_chosen(sign_in, demo, database):

@@ -20,7 +20,7 @@ from app.main import create_app
 from app.services.access import tokens
 from app.storage.db import Database
 from app.web.deps import ServiceOptions
-from app.web.streams import FIRST
+from app.web.file_streams import FIRST
 from tests.cli.conftest import Command
 from tests.cli.conftest import command as command  # a fixture
 from tests.services.data.test_imports import judgment, lines

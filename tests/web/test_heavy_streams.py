@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import anyio
 
-from app.web.streams import MOST_HEAVY, stream_response
+from app.web.file_streams import MOST_HEAVY, stream_response
 from tests.working import LIMIT
 
 STREAMS, PIECES = 8, 4

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.serving import metrics_folder
-from app.services.access.service_state import EXPLAINED
+from app.cli.serving import prometheus_folder
+from app.services.access.service_gauges import EXPLAINED
 from app.web.metrics import JOB_SECONDS, ServiceMetrics
-from app.web.supervision import METRICS_FOLDER
+from app.web.service_part_states import METRICS_FOLDER
 
 ROOT = Path(__file__).parents[2]
 RULES, DASHBOARD = ROOT / "deploy/prometheus/alerts.yml", ROOT / "deploy/grafana/plumbline.json"
@@ -49,20 +49,20 @@ def test_each_process_tells_the_sums_of_all(tmp_path: Path, monkeypatch: pytest.
     assert 'plumbline_job_seconds_sum{report="stability"} 14.0\n' in text
     assert "plumbline_requests_in_flight 2.0\n" in text
     monkeypatch.setenv(METRICS_FOLDER, str(tmp_path))
-    metrics_folder.forget_prometheus_process(pid)
+    prometheus_folder.forget_prometheus_process(pid)
     text, _ = count_in_a_process(tmp_path)
     assert "plumbline_requests_in_flight 2.0\n" in text  # the first, and this one
     assert 'plumbline_answers_written_total{kind="judgments"} 9.0\n' in text
 
 
 def test_the_folder_is_there_for_the_service_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_folder, "MEMORY", tmp_path)
+    monkeypatch.setattr(prometheus_folder, "MEMORY", tmp_path)
     monkeypatch.delenv(METRICS_FOLDER, raising=False)
-    left = tmp_path / f"{metrics_folder.MARK}999999999-x"
-    other = tmp_path / f"{metrics_folder.MARK}{os.getpid()}-x"
+    left = tmp_path / f"{prometheus_folder.MARK}999999999-x"
+    other = tmp_path / f"{prometheus_folder.MARK}{os.getpid()}-x"
     for folder in (left, other):
         folder.mkdir()
-    with metrics_folder.create_prometheus_folder():
+    with prometheus_folder.create_prometheus_folder():
         assert Path(os.environ[METRICS_FOLDER]).parent == tmp_path
         assert not left.exists()
     assert METRICS_FOLDER not in os.environ
@@ -70,12 +70,12 @@ def test_the_folder_is_there_for_the_service_alone(tmp_path: Path, monkeypatch: 
 
 
 def test_where_memory_is_short_each_process_tells_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics_folder, "MEMORY", tmp_path)
+    monkeypatch.setattr(prometheus_folder, "MEMORY", tmp_path)
     monkeypatch.delenv(METRICS_FOLDER, raising=False)
-    for free, named in ((metrics_folder.ENOUGH - 1, False), (metrics_folder.ENOUGH, True)):
+    for free, named in ((prometheus_folder.ENOUGH - 1, False), (prometheus_folder.ENOUGH, True)):
         usage = shutil._ntuple_diskusage(10**12, 0, free)  # type: ignore[attr-defined]
         monkeypatch.setattr(shutil, "disk_usage", lambda _, usage=usage: usage)
-        with metrics_folder.create_prometheus_folder():
+        with prometheus_folder.create_prometheus_folder():
             assert (METRICS_FOLDER in os.environ) is named
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import text
 from app.cli import bundle
 from app.cli.kit import long_reports
 from app.cli.kit.files import write_files_to_new_folder
-from app.client.remote import RemoteServer
+from app.client.remote_server import RemoteServer
 from app.domain.recipe import ExclusionTarget
 from app.main import create_app
 from app.services.access import tokens

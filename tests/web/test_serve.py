@@ -182,7 +182,7 @@ def test_a_web_process_that_was_started_early_ends_with_who_started_it() -> None
         assert process is not None
         assert part._awaited is not None
         os.close(part._awaited)
-        part.end_within(LIMIT)
+        part.ensure_stopped_within(LIMIT)
         assert process.returncode == 1
 
 

@@ -19,9 +19,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.services.access import tokens
 from app.storage.db import Database
-from app.web import live as live_module
+from app.web import server_sent_events
 from app.web.http_protocol import LimitedHttpProtocol
-from app.web.live import LiveStreams
+from app.web.server_sent_events import EventStreams
 from tests.collecting import Collecting, collect
 from tests.patience import as_served, soon
 from tests.web.conftest import Serving
@@ -39,7 +39,7 @@ def campaign(database: Database) -> Collecting:
 @pytest.fixture
 def app(make_app: Callable[..., FastAPI]) -> FastAPI:
     made = make_app()
-    made.state.live = LiveStreams(every=0.1, alive=0.3)
+    made.state.live = EventStreams(every=0.1, alive=0.3)
     return made
 
 
@@ -143,7 +143,7 @@ def test_a_hundred_streams_share_a_look_and_take_nobodys_place_or_connection(
     app: FastAPI, client: httpx.Client, campaign: Collecting, manager: dict[str, str], database: Database
 ) -> None:
     """Two connections: eight requests at once, so a hundred streams would leave room for nobody."""
-    app.state.live = LiveStreams(every=0.5, alive=60)
+    app.state.live = EventStreams(every=0.5, alive=60)
     with ExitStack() as stack:
         streams = [stack.enter_context(watching(client, campaign, manager)) for _ in range(100)]
         streams[-1].wait(lambda: all(one.events for one in streams))
@@ -175,7 +175,7 @@ def test_streams_that_keep_their_places_are_caught(
     client: httpx.Client, campaign: Collecting, manager: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: eight streams that count as requests, and nobody else gets in."""
-    monkeypatch.setattr(live_module, "release_slot", lambda _: None)
+    monkeypatch.setattr(server_sent_events, "release_admission_slot", lambda _: None)
     with ExitStack() as stack:
         for _ in range(8):
             stack.enter_context(watching(client, campaign, manager))

@@ -12,7 +12,7 @@ from app.api.models.recipe import Excluded, add_recipe_choice_fields, make_recip
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Recipe, apply_query_options_to_recipe
 from app.domain.recipe_choices import Role
-from app.domain.recipe_value import RecipeChoice
+from app.domain.recipe_definition import RecipeChoice
 from app.services.access.tokens import Caller
 from app.web.access import RoleLacksRights
 

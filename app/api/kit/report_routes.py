@@ -11,7 +11,7 @@ from anyio import to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, Field, StringConstraints, create_model
 
-from app.api.kit.jobs import LATER, Prefer, job_response, wait_for_report_or_job
+from app.api.kit.job_responses import LATER, Prefer, job_response, wait_for_report_or_job
 from app.api.kit.recipe_choices import AsOfQuery
 from app.api.models.times import parse_data_version_or_time
 from app.reports.kit import store
@@ -24,7 +24,7 @@ from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
 from app.storage.db import Database
 from app.web.access import Manager, Viewer, require_visible_campaigns
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 from app.web.examples import example_response, non_json_example_response
 from app.web.negotiation import choose_media_type
@@ -32,9 +32,12 @@ from app.web.rater_naming_rights import check_may_specify_raters
 
 AnyKind = Report[Any, Any]
 Handler = Callable[..., Awaitable[Response]]
-Shape = Literal["csv", "tex", "md", "svg"]
+OutputFormat = Literal["csv", "tex", "md", "svg"]
 JSON = "application/json"
-SHAPES = {JSON: "json", **{media_type.partition(";")[0]: shape for shape, media_type in MEDIA_TYPES.items()}}
+OUTPUT_FORMATS = {
+    JSON: "json",
+    **{media_type.partition(";")[0]: output_format for output_format, media_type in MEDIA_TYPES.items()},
+}
 PICTURE = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 KNOWN: dict[int | str, dict[str, Any]] = {304: {"description": "Not changed: `If-None-Match` has its ETag."}}
 UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"description": "One of the campaigns is not there, or not yours."}}
@@ -65,7 +68,7 @@ class ComparedCampaignsQuery(BaseModel):
         description="Keys separated by commas, each once.", examples=["ende-2025,ende-2026"]
     )
 
-    def list_keys(self) -> tuple[str, ...]:
+    def list_campaign_keys(self) -> tuple[str, ...]:
         """Return the keys in the given order, each once."""
         return tuple(dict.fromkeys(self.campaigns.split(",")))
 
@@ -127,17 +130,17 @@ def _handler(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Handl
         given: Any,
         database: Database,
         campaign: str = "",
-        shape: str = "",
+        output_format: str = "",
         prefer: str = "",
     ) -> Response:
         check_may_specify_raters(caller, kind, given.model_fields_set)
-        named = (campaign,) if kind.over == "campaign" else given.list_keys()
+        named = (campaign,) if kind.over == "campaign" else given.list_campaign_keys()
         campaigns = require_visible_campaigns(caller, list_report_campaigns(kind, named, given))
         ask = partial(report_requests.find_or_queue_report, database, make_report_request(kind, campaigns, given))
         report = await wait_for_report_or_job(request, database, prefer, ask)
         if isinstance(report, JobView):
             return job_response(report)
-        return await to_thread.run_sync(report_response, request, caller, kind, report, given.picture, shape)
+        return await to_thread.run_sync(report_response, request, caller, kind, report, given.picture, output_format)
 
     get_report.__name__ = f"get_{kind.over}_{kind.name.replace('-', '_')}" + ("_as" if by_suffix else "")
     get_report.__signature__ = _signature(kind, query, by_suffix=by_suffix)  # type: ignore[attr-defined]  # what FastAPI reads
@@ -149,21 +152,21 @@ def _signature(kind: AnyKind, query: type[BaseModel], *, by_suffix: bool) -> Sig
     if kind.over == "campaign":
         annotations["campaign"] = CampaignKey
     if by_suffix:
-        annotations["shape"] = Annotated[Shape, Path(alias="kind", description="Suffix.")]
+        annotations["output_format"] = Annotated[OutputFormat, Path(alias="kind", description="Suffix.")]
     annotations |= {"given": Annotated[query, Query()], "database": DatabaseDep}
     parameters = [Parameter(name, Parameter.KEYWORD_ONLY, annotation=one) for name, one in annotations.items()]
     parameters.append(Parameter("prefer", Parameter.KEYWORD_ONLY, default="", annotation=Prefer))
     return Signature(parameters, return_annotation=Response)
 
 
-def make_report_request(kind: AnyKind, campaigns: tuple[str, ...], given: Any) -> ReportRequest:
+def make_report_request(kind: AnyKind, campaigns: tuple[str, ...], query: Any) -> ReportRequest:
     """Return the request for a report from a query, which also contains other options."""
-    ours = given.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
-    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), parse_data_version_or_time(given.as_of))
+    ours = query.model_dump(include=set(kind.options.model_fields), exclude_unset=True)
+    return ReportRequest(kind, campaigns, kind.options.model_validate(ours), parse_data_version_or_time(query.as_of))
 
 
 def report_response(
-    request: Request, caller: Caller, kind: AnyKind, report: StoredReport, picture: str = "", shape: str = ""
+    request: Request, caller: Caller, kind: AnyKind, report: StoredReport, picture: str = "", output_format: str = ""
 ) -> Response:
     """Return a report in the format of the suffix or of `Accept`; without raters unless the caller is a manager."""
     if kind.role == "viewer" and not caller.has_rights_of("manager"):
@@ -172,23 +175,23 @@ def report_response(
         request,
         kind,
         report,
-        shape or SHAPES[choose_media_type(request, tuple(SHAPES))],
+        output_format or OUTPUT_FORMATS[choose_media_type(request, tuple(OUTPUT_FORMATS))],
         picture or representations.list_chart_names(kind)[0],
     )
 
 
 def formatted_report_response(
-    request: Request, kind: AnyKind, report: StoredReport, shape: str, picture: str
+    request: Request, kind: AnyKind, report: StoredReport, output_format: str, picture: str
 ) -> Response:
     """Return a report in one format, which has an ETag of its own."""
-    if shape == "json":
+    if output_format == "json":
         return conditional_response(request, report.body, JSON, report.etag)
-    headers = PICTURE if shape == "svg" else {}
-    tag = f"{report.etag}.svg.{picture}" if shape == "svg" else f"{report.etag}.{shape}"
+    headers = PICTURE if output_format == "svg" else {}
+    tag = f"{report.etag}.svg.{picture}" if output_format == "svg" else f"{report.etag}.{output_format}"
     return conditional_response(
         request,
-        lambda: representations.render_report(kind, report.body, shape, picture),
-        MEDIA_TYPES[shape],
+        lambda: representations.render_report(kind, report.body, output_format, picture),
+        MEDIA_TYPES[output_format],
         tag,
         headers,
     )

@@ -12,18 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonVal
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from app.design.design import (
+from app.design.design_choices import (
     Arm,
     CalibrationRules,
     Degradation,
     ExplicitBucket,
     Grouping,
-    Overlap,
+    OverlapRules,
     Structure,
     TaskRules,
 )
 from app.design.design_inputs import Unit
-from app.design.even_out import LoadRebalancing
+from app.design.load_rebalancing import LoadRebalancingResult
 from app.design.plan import Bucket, UnmetRequest
 from app.design.plan_properties import LoadSpread, UnmetRecommendation
 
@@ -90,7 +90,7 @@ class DegradedControlShare(ControlItemShare):
     method: Degradation = "span_replacement"
 
 
-class DesignRepeats(ControlItemShare):
+class RepeatedItemShare(ControlItemShare):
     """Outputs that come a second time."""
 
     min_distance: int = Field(
@@ -105,7 +105,7 @@ class DesignControlItems(_OpenModel):
         None, description="Translations : repeats : references : degraded."
     )
     bad_reference: DegradedControlShare | None = None
-    repeat: DesignRepeats | None = None
+    repeat: RepeatedItemShare | None = None
     reference: ControlItemShare | None = None
 
 
@@ -118,7 +118,7 @@ class DesignSchema(_OpenModel):
     unit: Unit = "items"
     even_out: bool = False
     ratings_per_item: int = Field(1, ge=1, le=1000)
-    overlap: Overlap | None = Field(None, description="Documents that several people judge; null for none.")
+    overlap: OverlapRules | None = Field(None, description="Documents that several people judge; null for none.")
     buckets: DesignBuckets | None = None
     systems: list[str] | None = Field(None, description="Keys of systems; null for all.")
     documents: int | list[str] | DocumentSample | None = Field(
@@ -156,7 +156,7 @@ class WorkEvenness(_OpenModel):
 
     normalized_entropy: float | None = None
     spread: list[LoadSpread] | None = None
-    evened: LoadRebalancing | None = None
+    evened: LoadRebalancingResult | None = None
 
 
 class TaskControlShares(_OpenModel):

@@ -13,7 +13,7 @@ from app.api.models.times import Time
 from app.domain.recipe import ExclusionTarget, Subject
 from app.reports.ranking.view import SystemLine
 from app.services.campaigns.exclusions import ExclusionEffect, ExclusionView
-from app.web.bodies import BodyModel
+from app.web.request_bodies import BodyModel
 
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True)]
 
@@ -42,7 +42,7 @@ class ExclusionOut(BaseModel):
     reason: str
     actor: str
     at: Time
-    lifted: ExclusionLiftingOut | None = Field(description="Null while it is in force.")
+    lifted: LiftedExclusionOut | None = Field(description="Null while it is in force.")
 
     @classmethod
     def from_view(cls, view: ExclusionView) -> Self:
@@ -55,7 +55,7 @@ class ExclusionOut(BaseModel):
         return cls.model_validate({"exclusion": view.n, **about, "at": view.at, "lifted": lifted})
 
 
-class ExclusionLiftingOut(BaseModel):
+class LiftedExclusionOut(BaseModel):
     """How an exclusion ended."""
 
     data_version: int
@@ -174,7 +174,7 @@ EXAMPLE = ExclusionOut.model_validate(
 )
 LIFTED = EXAMPLE.model_copy(
     update={
-        "lifted": ExclusionLiftingOut.model_validate(
+        "lifted": LiftedExclusionOut.model_validate(
             {
                 "data_version": 9,
                 "reason": "the control items were wrong",

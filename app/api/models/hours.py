@@ -11,8 +11,8 @@ from pydantic import Field, StringConstraints
 from app.api.models.times import Time
 from app.domain.keys import KEY_PATTERN
 from app.protocols.base import is_empty_field
-from app.web.bodies import BodyModel
 from app.web.pagination import Number
+from app.web.request_bodies import BodyModel
 from app.web.responses import ResponseModel
 
 MOST_SECONDS = 10_000_000

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from app.api.models.ingest_report import IngestReportOut
 from app.api.models.times import Time
 from app.services.data.imports import ImportView
-from app.web.bodies import BodyModel
+from app.web.request_bodies import BodyModel
 from app.web.responses import ResponseModel
 
 

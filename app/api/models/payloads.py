@@ -14,7 +14,7 @@ from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 from app.domain.errors import Invalid, Place
 from app.protocols import ALL, PreferencePayload
 from app.protocols.base import Payload
-from app.web.bodies import BodyModel, JsonBodyReader
+from app.web.request_bodies import BodyModel, JsonBodyReader
 
 MOST = 2000
 if TYPE_CHECKING:
@@ -81,10 +81,14 @@ class JudgmentPayloadBodyReader(JsonBodyReader[Any]):
             raise RequestValidationError([_locate_fault(fault) for fault in error.errors()]) from None
 
 
-def declare_judgment_payload_body(model: type[BaseModel], examples: Mapping[str, Any], *, aside: bool = False) -> Any:
-    """Declare a body of payloads, with worked examples by name. aside: see `JsonBodyReader`."""
+def read_judgment_payload_body_as(
+    model: type[BaseModel], examples: Mapping[str, Any], *, without_slot: bool = False
+) -> Any:
+    """Declare a body of payloads, with worked examples by name. without_slot: see `JsonBodyReader`."""
     return Depends(
-        JudgmentPayloadBodyReader(model, {name: {"value": value} for name, value in examples.items()}, aside=aside)
+        JudgmentPayloadBodyReader(
+            model, {name: {"value": value} for name, value in examples.items()}, without_slot=without_slot
+        )
     )
 
 
@@ -122,7 +126,7 @@ SeenRevision = Annotated[
 ]
 
 
-async def parse_if_match_revision(request: Request, seen: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
+async def parse_if_match_revision(request: Request, if_match: SeenRevision = None) -> int | None:  # noqa: ARG001  (declares the header)
     """Return the revision that the sender saw. Raises Invalid if the tag names none."""
     given = request.headers.getlist("if-match")
     if not given:

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field
 
-from app.reports.ranking_comparison.changed_pairs import RankingPairVerdict
 from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
+from app.reports.ranking_comparison.disagreeing_pairs import RankingPairVerdict
 
 
 class ComparedRankingOut(BaseModel):
@@ -29,13 +29,13 @@ class ComparedRankingOut(BaseModel):
     warnings: list[str]
 
     @classmethod
-    def from_column(cls, column: ComparedRanking) -> Self:
+    def from_compared_ranking(cls, ranking: ComparedRanking) -> Self:
         """Convert from the service's form."""
-        view = column.view
+        view = ranking.view
         if view is None:
-            return cls(name=column.name, why=column.why, warnings=[])
+            return cls(name=ranking.name, why=ranking.why, warnings=[])
         return cls(
-            name=column.name,
+            name=ranking.name,
             campaign=view.campaign,
             data_version=view.data_version,
             data_hash=view.data_hash,
@@ -52,7 +52,7 @@ class ComparedRankingOut(BaseModel):
         )
 
 
-class RankedPlaceOut(BaseModel):
+class SystemRankInRankingOut(BaseModel):
     """Where a system stands in one ranking."""
 
     rank: float
@@ -68,7 +68,9 @@ class SystemPlacesInRankingsOut(BaseModel):
     name: str | None = Field(None, description="Name shown to people; null if unknown.")
     mean_relative_rank: float = Field(description="Mean over the rankings that include it.")
     n_rankings: int
-    places: dict[str, RankedPlaceOut | None] = Field(description="Place by ranking; null if the system is not in it.")
+    places: dict[str, SystemRankInRankingOut | None] = Field(
+        description="Place by ranking; null if the system is not in it."
+    )
 
 
 class PairVerdictOut(BaseModel):
@@ -97,21 +99,21 @@ class RankingsSideBySideOut(BaseModel):
     warnings: list[str]
 
     @classmethod
-    def from_rankings(cls, shown: RankingsSideBySide) -> Self:
+    def from_rankings(cls, rankings: RankingsSideBySide) -> Self:
         """Convert from the service's form."""
-        names = [column.name for column in shown.columns_with_ranking]
+        names = [column.name for column in rankings.columns_with_ranking]
         return cls(
-            rankings=[ComparedRankingOut.from_column(column) for column in shown.columns],
-            systems=[_row(shown, system) for system in shown.systems],
+            rankings=[ComparedRankingOut.from_compared_ranking(ranking) for ranking in rankings.columns],
+            systems=[_row(rankings, system) for system in rankings.systems],
             pairs=[
                 PairDisagreementOut(
                     pair=[pair.a, pair.b],
                     kind=pair.kind,
                     verdicts=dict(zip(names, map(make_pair_verdict_out, pair.verdicts), strict=True)),
                 )
-                for pair in shown.changed_pairs()
+                for pair in rankings.list_disagreeing_pairs()
             ],
-            warnings=list(shown.notes),
+            warnings=list(rankings.notes),
         )
 
 
@@ -122,16 +124,16 @@ def _row(shown: RankingsSideBySide, system: str) -> SystemPlacesInRankingsOut:
     return SystemPlacesInRankingsOut(system=system, name=name, mean_relative_rank=mean, n_rankings=n, places=places)
 
 
-def _place(column: ComparedRanking, system: str) -> RankedPlaceOut | None:
-    line, relative = column.system_line(system), column.relative_rank(system)
+def _place(column: ComparedRanking, system: str) -> SystemRankInRankingOut | None:
+    line, relative = column.find_system_line(system), column.relative_rank(system)
     if line is None or relative is None:
         return None
-    return RankedPlaceOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
+    return SystemRankInRankingOut(rank=line.rank, relative_rank=relative, cluster=line.cluster, score=line.score)
 
 
-def make_pair_verdict_out(told: RankingPairVerdict | None) -> PairVerdictOut | None:
+def make_pair_verdict_out(verdict: RankingPairVerdict | None) -> PairVerdictOut | None:
     """Convert from the service's form."""
-    return None if told is None else PairVerdictOut(better=told.better, significant=told.claims)
+    return None if verdict is None else PairVerdictOut(better=verdict.better, significant=verdict.claims)
 
 
 EXAMPLE = RankingsSideBySideOut.model_validate(

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, BaseModel, Field, JsonValue, StringConstrai
 from pydantic_core import ErrorDetails
 
 from app.api.models.times import Time
-from app.domain.faults import list_first_validation_errors
 from app.domain.keys import KEY_PATTERN, reject_dot_segment
+from app.domain.validation_errors import list_first_validation_errors
 from app.services.people.enrolment import MOST
 from app.services.people.rater_tables import (
     ATTRIBUTE,
@@ -20,7 +20,7 @@ from app.services.people.rater_tables import (
     parse_rater_table,
 )
 from app.services.people.raters import Enrolment, RaterContact, State, Unit
-from app.web.bodies import BodyModel
+from app.web.request_bodies import BodyModel
 from app.web.responses import ResponseModel
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN), AfterValidator(reject_dot_segment)]

@@ -11,9 +11,9 @@ from pydantic_core import PydanticCustomError
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import CHOICES, Source
 from app.domain.recipe_choices import MOST_EXCLUSIONS, Role
-from app.domain.recipe_parsing import FILTERS
-from app.domain.recipe_value import RecipeChoice
-from app.web.bodies import BodyModel
+from app.domain.recipe_definition import RecipeChoice
+from app.domain.recipe_field_parsing import FILTERS
+from app.web.request_bodies import BodyModel
 
 M = TypeVar("M", bound=BaseModel)
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
@@ -50,11 +50,11 @@ def make_recipe_choice_type(choice: RecipeChoice) -> Any:
     return choice.type if limits is None else Annotated[choice.type, Field(ge=limits.least, le=limits.most)]
 
 
-def add_recipe_choice_fields(field_of: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callable[[type[M]], type[M]]:
-    """Give a model a field for every choice of a recipe, after its own. field_of: type and field of a choice."""
+def add_recipe_choice_fields(make_field: Callable[[RecipeChoice], tuple[Any, Any]]) -> Callable[[type[M]], type[M]]:
+    """Give a model a field for every choice of a recipe, after its own. make_field: returns its type and field."""
 
     def extend(model: type[M]) -> type[M]:
-        choices: dict[str, Any] = {choice.name: field_of(choice) for choice in CHOICES.values()}
+        choices: dict[str, Any] = {choice.name: make_field(choice) for choice in CHOICES.values()}
         name, module, text = model.__name__, model.__module__, model.__doc__
         return create_model(name, __base__=model, __module__=module, __doc__=text, **choices)
 

@@ -210,7 +210,7 @@ class OwnCommentOut(ResponseModel):
     text: str
 
 
-class CommentsOut(ResponseModel):
+class TaskCommentsOut(ResponseModel):
     """What can be commented on, and your own comments."""
 
     output: bool = Field(
@@ -244,7 +244,7 @@ class TaskOut(BaseModel):
         description="Sliders show by color how their values compare with those of the other columns; absent if not.",
         exclude_if=lambda wanted: not wanted,
     )
-    comments: CommentsOut | None = Field(
+    comments: TaskCommentsOut | None = Field(
         None, description="Absent if the campaign asks for none.", exclude_if=lambda asked: asked is None
     )
 
@@ -269,7 +269,7 @@ class TaskOut(BaseModel):
                 for one in view.missing
             ],
             slider_colors=view.slider_colors,
-            comments=None if view.comments is None else CommentsOut.model_validate(view.comments),
+            comments=None if view.comments is None else TaskCommentsOut.model_validate(view.comments),
         )
 
 

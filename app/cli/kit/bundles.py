@@ -17,28 +17,28 @@ from app.storage.embedded.roles import find_or_create_serving_role
 
 
 @contextmanager
-def verify_and_open_bundle(given: Path) -> Iterator[Path]:
+def verify_and_open_bundle(path: Path) -> Iterator[Path]:
     """Open an archive or a folder; yield a folder whose files are the same as in the release.
 
     Raises Invalid if there is no such file, and BundleAltered with the name of a file that was changed.
     """
-    if given.is_dir():
-        bundle_check.check_bundle_folder(given)
-        yield given
-    elif given.is_file():
+    if path.is_dir():
+        bundle_check.check_bundle_checksums(path)
+        yield path
+    elif path.is_file():
         with tempfile.TemporaryDirectory(prefix="plumbline-") as name:
-            bundle_check.unpack_bundle(given, Path(name))
+            bundle_check.unpack_bundle(path, Path(name))
             yield Path(name)
     else:
-        raise Invalid("a bundle cannot be read", places=(Place((str(given),), "there is no such file"),))
+        raise Invalid("a bundle cannot be read", places=(Place((str(path),), "there is no such file"),))
 
 
-def verify_and_reproduce_bundle(given: Path) -> BundleVerification:
+def verify_and_reproduce_bundle(path: Path) -> BundleVerification:
     """Check an archive or a folder, then import and rank it in an empty database.
 
     Raises as `verify_and_open_bundle`.
     """
-    with verify_and_open_bundle(given) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
+    with verify_and_open_bundle(path) as folder, tempfile.TemporaryDirectory(prefix="plumbline-") as name:
         Path(name).chmod(0o755)  # under root, another user runs the database server
         with _empty(Path(name) / "data") as database:
             return bundle_check.reproduce_bundle(folder, database)
@@ -58,10 +58,10 @@ def _empty(folder: Path) -> Iterator[Database]:
             handle.close()
 
 
-def print_bundle_verification(verified: BundleVerification) -> None:
+def print_bundle_verification(verification: BundleVerification) -> None:
     """Print the result of a verification on standard output."""
-    ranked = ", ".join(verified.rankings) or "no recipe, because nothing could be ranked"
-    sys.stdout.write(f"{verified.campaign}: {verified.files:,} files are unchanged since release\n")
-    for what in verified.beside:
+    ranked = ", ".join(verification.rankings) or "no recipe, because nothing could be ranked"
+    sys.stdout.write(f"{verification.campaign}: {verification.files:,} files are unchanged since release\n")
+    for what in verification.beside:
         sys.stdout.write(f"{what}: as released; it also describes things outside the data, such as the plan\n")
-    sys.stdout.write(f"{verified.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")
+    sys.stdout.write(f"{verification.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")

@@ -12,9 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.client import remote as _remote
-from app.client.remote import RemoteServer, ServerRefusal
-from app.client.settlement import (
+from app.client import remote_server as _remote
+from app.client.crowd_platform import (
     CompletionCodeTemplates,
     CrowdPlatform,
     IssuedCompletionCodes,
@@ -23,6 +22,7 @@ from app.client.settlement import (
     SubmissionDecision,
     decide_submissions,
 )
+from app.client.remote_server import RemoteServer, ServerRefusal
 from app.domain.errors import Invalid, Place, Unavailable
 
 Campaign = Annotated[str, typer.Argument(help="Key of the campaign.")]
@@ -33,7 +33,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")
 NOTHING = "Nothing was changed."
 
 
-class EndingInvitationFailed(Unavailable):
+class InvitationNotRevoked(Unavailable):
     """No study was created, and its invitation could not be ended."""
 
     published = "InvitationLeft"
@@ -41,7 +41,7 @@ class EndingInvitationFailed(Unavailable):
 
 def require_server_option(server: str | None) -> RemoteServer:
     """Return the server that participants visit. Raises Invalid if none is named."""
-    remote = _remote.find_configured_remote(server)
+    remote = _remote.find_configured_remote_server(server)
     if remote is None:
         why = "is needed: participants come to a running server"
         raise Invalid("the options are not valid", places=(Place(("--server",), why),))
@@ -69,28 +69,28 @@ def create_invitation_and_study(
 
     invitation_body: what to send. create_study: creates it from the invitation's link and id; it may ask first.
 
-    Raises EndingInvitationFailed if no study was created and the invitation cannot be ended.
+    Raises InvitationNotRevoked if no study was created and the invitation cannot be ended.
     """
     invitation = json.loads(remote.send_change("POST", f"{_path(campaign)}/invitations", {}, invitation_body))
     try:
         return create_study(invitation["link"], invitation["invitation"])
     except (PlatformRefusal, typer.Exit, typer.Abort):
-        end_invitation(remote, campaign, invitation["invitation"])
+        revoke_invitation(remote, campaign, invitation["invitation"])
         raise
 
 
-def end_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None:
-    """End an invitation that no study leads to. Raises EndingInvitationFailed."""
+def revoke_invitation(remote: RemoteServer, campaign: str, invitation: str) -> None:
+    """End an invitation that no study leads to. Raises InvitationNotRevoked."""
     try:
         remote.send_request("DELETE", f"{_path(campaign)}/invitations/{invitation}")
     except (ServerRefusal, Unavailable) as error:
         why = f"{invitation}: {error.detail or error.title()}; end it on the page Raters, or run create again"
-        raise EndingInvitationFailed(why) from error
+        raise InvitationNotRevoked(why) from error
 
 
 def list_unclaimed_invitation_ids(remote: RemoteServer, campaign: str, platform: str) -> list[str]:
     """Return the ids of a platform's invitations that still work, but that nobody has used yet."""
-    rows = remote.iterate_list(f"{_path(campaign)}/invitations")
+    rows = remote.iterate_paginated_list(f"{_path(campaign)}/invitations")
     return [str(row["invitation"]) for row in rows if row["platform"] == platform and row["live"] and not row["taken"]]
 
 
@@ -145,7 +145,7 @@ def _read_handed_in(remote: RemoteServer, campaign: str, invitation: str) -> Iss
     codes: dict[str, list[str]] = defaultdict(list)
     checks: dict[str, int] = defaultdict(int)
     elsewhere = set()
-    for completion in remote.iterate_list(f"{_path(campaign)}/completions"):
+    for completion in remote.iterate_paginated_list(f"{_path(campaign)}/completions"):
         participant = str(completion["external_id"] or "")
         if participant and completion["invitation"] == invitation:
             codes[participant].append(str(completion["code"]))

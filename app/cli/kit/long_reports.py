@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.client.remote import Query, RemoteServer
+from app.client.remote_server import Query, RemoteServer
 from app.domain.errors import Conflict
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class PlanOvertakenByChanges(Conflict):
     published = "ChangesTooFast"
 
 
-def wait_for_report(
+def fetch_report_when_ready(
     remote: RemoteServer,
     method: str,
     path: str,
@@ -46,7 +46,7 @@ def wait_for_report(
     return remote.request_result_without_waiting("GET", f"{answer.headers['Location']}/report", accept=accept).content
 
 
-def post_again_after_job(
+def post_until_created(
     remote: RemoteServer, path: str, query: Query, body: Mapping[str, object], *, on_progress: Progress
 ) -> bytes:
     """Return what a POST creates. If a job must finish first, the request is sent again afterwards.

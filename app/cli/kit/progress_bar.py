@@ -10,12 +10,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 
 @contextmanager
-def show_progress_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+def show_progress_bar(label: str) -> Iterator[Callable[[int, int], None]]:
     """Show a progress bar; yield a function that takes the amount done and the total."""
     console = Console(stderr=True)
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (TextColumn(label), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
+        task = progress.add_task(label, total=None)
 
         def shown(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)

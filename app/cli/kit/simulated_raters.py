@@ -25,10 +25,10 @@ from app.simulation import (
     AbandonTask,
     Act,
     CampaignRaterForms,
+    DisplayedTask,
     HandInTask,
     Pause,
     RaterModel,
-    SeenTask,
     SendHeartbeat,
     SendJudgment,
     SendPreference,
@@ -200,7 +200,7 @@ class _Rater:
             await self._send("PUT", f"/v1/me/questionnaires/{moment}/answers", body, fine=(200,))
         return bool(asked)
 
-    async def _work_through_task(self, task: SeenTask) -> bool:
+    async def _work_through_task(self, task: DisplayedTask) -> bool:
         """Go through a task; return whether the rater left in the middle."""
         acts = generate_session_actions(self.mind, task, self.forms, page=secrets.token_hex(8))
         came: int | None = None
@@ -216,7 +216,7 @@ class _Rater:
                 return False
         return False
 
-    async def _send_act(self, task: SeenTask, act: Act) -> tuple[int | None, bool]:
+    async def _send_act(self, task: DisplayedTask, act: Act) -> tuple[int | None, bool]:
         """Send one act; return the revision of the answer, and whether the task now belongs to somebody else."""
         path = f"/v1/tasks/{task.task}"
         match act:

@@ -34,12 +34,12 @@ def _format_range(low: float, high: float) -> str:
     return f"{low:.1f}" if f"{low:.1f}" == f"{high:.1f}" else f"{low:.1f}–{high:.1f}"
 
 
-def format_plain_table(shown: table.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
+def make_rich_table(report_table: table.Table, title: str, notes: Iterable[str] = ()) -> RenderableType:
     """Format one of our tables, with notes below it."""
     table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, justify in zip(shown.headings, shown.alignments, strict=True):
+    for heading, justify in zip(report_table.headings, report_table.alignments, strict=True):
         table.add_column(Text(heading), justify=justify, overflow="fold")
-    for row in shown.rows:
+    for row in report_table.rows:
         table.add_row(*map(Text, row))
     return Group(table, *(Text(note, style="dim") for note in notes))
 

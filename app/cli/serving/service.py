@@ -12,13 +12,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from app.cli.serving import supervisor
-from app.cli.serving.metrics_folder import create_prometheus_folder
-from app.cli.serving.parts import PostgresWatcher, ProcessTimeouts, SupervisedPart, SupervisedProcess
+from app.cli.serving.prometheus_folder import create_prometheus_folder
+from app.cli.serving.supervised_parts import HeartbeatTimeouts, PostgresWatcher, SupervisedPart, SupervisedProcess
 from app.cli.serving.web import FACTORY, GRACE, LOGGING, PEARMUT
 from app.config import Settings
 from app.domain.errors import AppError
 from app.storage import embedded
-from app.storage.process_copy import run_in_forked_process
+from app.storage.forked_process import run_in_forked_process
 
 BACKLOG = 2048
 
@@ -64,7 +64,7 @@ def _worker(url: str) -> SupervisedProcess:
     command = [sys.executable, "-m", "app.cli", "worker", "--line", "{line}"]
     # It waits for the database while idle, so idleness does not mean that it is dead.
     return SupervisedProcess(
-        "worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=ProcessTimeouts(idle=None)
+        "worker", command, environment={"PLUMBLINE_DATABASE_URL": url}, limits=HeartbeatTimeouts(idle=None)
     )
 
 
@@ -102,12 +102,12 @@ def provide_database_url_and_server(settings: Settings) -> Iterator[tuple[str, e
     if settings.database_url:
         yield settings.database_url, None
         return
-    with embedded.start_server(settings.data_dir, apart=True) as server:
+    with embedded.start_server(settings.data_dir, fork_to_connect=True) as server:
         yield server.url("owner"), server
 
 
 def prepare_database_in_forked_process(url: str, origin: str, data_dir: Path, *, upgrade: bool) -> str | None:
-    """Call `preparation.prepare_database_and_print_address` in a copy, so that its imports do not stay in memory.
+    """Call `database_preparation.prepare_database_and_print_address` in a copy, so that its imports are freed again.
 
     SQLAlchemy, the tables and the driver would take 40 MB in the supervisor.
     """
@@ -115,7 +115,7 @@ def prepare_database_in_forked_process(url: str, origin: str, data_dir: Path, *,
 
 
 def _prepare(url: str, origin: str, data_dir: Path, upgrade: bool) -> str | None:
-    from app.cli.serving.preparation import prepare_database_and_print_address
+    from app.cli.serving.database_preparation import prepare_database_and_print_address
 
     return prepare_database_and_print_address(url, origin, data_dir, upgrade=upgrade)
 

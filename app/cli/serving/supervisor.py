@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import NoReturn
 
-from app.cli.serving.parts import SupervisedPart, SupervisedProcess
+from app.cli.serving.supervised_parts import SupervisedPart, SupervisedProcess
 from app.domain.errors import Unavailable
-from app.web.supervision import PartStates
+from app.web.service_part_states import PartStates
 
 LOOK_EVERY = 0.2  # seconds
 TELL_EVERY = 5.0  # seconds; states are also sent without a change, in case a process missed them
@@ -47,7 +47,7 @@ def supervise_parts(parts: Sequence[SupervisedPart]) -> NoReturn:
         if current != said or now - told >= TELL_EVERY:
             said, told = current, now
             for part in parts:
-                part.receive_part_states(current)
+                part.notify_of_part_states(current)
 
 
 def list_part_states(parts: Sequence[SupervisedPart]) -> dict[str, dict[str, str]]:
@@ -61,4 +61,4 @@ def stop_service_parts(parts: Sequence[SupervisedPart], within: float) -> None:
         part.request_stop()
     until = time.monotonic() + within
     for part in parts:
-        part.end_within(max(0.1, until - time.monotonic()))
+        part.ensure_stopped_within(max(0.1, until - time.monotonic()))

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from app.web.supervision import PartStates
+from app.web.service_part_states import PartStates
 
 
 class ConnectionToSupervisor:

@@ -65,13 +65,13 @@ def make_uvicorn_config(factory: str = FACTORY, **more: Any) -> uvicorn.Config:
 
 def _allow_files() -> None:
     """Allow as many connections as the system permits, up to our own limit."""
-    from app.web.http_protocol import MOST_FILES, LimitedHttpProtocol, count_allowed_open_files
+    from app.web.http_protocol import MOST_FILES, LimitedHttpProtocol, get_open_file_limit
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    LimitedHttpProtocol.idle.most = count_allowed_open_files() // 2
+    LimitedHttpProtocol.idle.most = get_open_file_limit() // 2
 
 
 def serve_requests(listener: socket.socket) -> None:
@@ -112,10 +112,10 @@ def main(
     """Answer requests until told to stop. The event loop sends the heartbeats, which show that it still answers."""
     sys.setswitchinterval(SWITCH)
     _log_no_threads()
-    from app.web import supervision
+    from app.web import service_part_states
 
     ends = ConnectionToSupervisor(
-        supervisor_descriptor, told=supervision.store_service_part_states, alone=lambda: os._exit(1)
+        supervisor_descriptor, told=service_part_states.set_service_part_states, alone=lambda: os._exit(1)
     )
 
     if environment_descriptor is not None:

@@ -22,7 +22,7 @@ from app.formats.base import (
 )
 from app.formats.kit.appraise_names import parse_appraise_document_name, parse_appraise_systems
 from app.formats.kit.appraise_spans import parse_appraise_spans
-from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
+from app.formats.kit.json_stream import StreamedJsonValue, stream_json_values
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.reading import record_unread_names
 from app.formats.kit.records import LONGEST_NAME
@@ -89,7 +89,7 @@ class AppraiseBatchReader:
         quiet = ReadLog(skip_bad_lines=True)
         n = 0
         for file in files:
-            for piece in stream_json_pieces(file, self._context.limits, quiet):
+            for piece in stream_json_values(file, self._context.limits, quiet):
                 self.at = piece.at if not self.at.line else self.at
                 self._said.setdefault(_languages(piece.value), piece.at)
                 items = list(_items(piece, quiet))
@@ -123,7 +123,7 @@ class AppraiseBatchReader:
 
     def read(self, file: InputFile) -> Iterator[Record]:
         """Yield documents, segments, systems and outputs of a file."""
-        for piece in stream_json_pieces(file, self._context.limits, self._log):
+        for piece in stream_json_values(file, self._context.limits, self._log):
             for run in _runs(_items(piece, self._log)):
                 if all(item.is_copy for item in run):
                     continue
@@ -172,7 +172,7 @@ def _runs(items: Iterator[_Item]) -> Iterator[list[_Item]]:
         yield from by_systems.values()
 
 
-def _items(piece: JsonPiece, log: ReadLog) -> Iterator[_Item]:
+def _items(piece: StreamedJsonValue, log: ReadLog) -> Iterator[_Item]:
     """Yield the outputs that a batch shows; a fault in an item makes its batch a bad line."""
     batch = piece.value
     items = batch.get("items") if isinstance(batch, dict) else None

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from app.formats.base import CampaignContents, OutputRow, SegmentRow, ShownOutputRow
+from app.formats.kit.judgments_to_write import NOWHERE
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
-from app.formats.kit.written_judgments import NOWHERE
 
 SOURCE, OUTPUT = "0", "1"
 

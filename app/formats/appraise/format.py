@@ -23,7 +23,7 @@ from app.formats.appraise.writer import write_file_tree
 from app.formats.base import CampaignRow, Format, InputFile, ReadContext, ReadLog, Record
 from app.formats.esa import format as esa
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.reading import read_blocks
+from app.formats.kit.reading import read_byte_blocks
 from app.formats.kit.whitespace import WhitespaceStripper
 
 OPTIONS = {
@@ -69,7 +69,7 @@ def _are_batches(files: Sequence[InputFile], context: ReadContext) -> bool:
         raise Invalid(f"appraise has no option {unknown[0][:40]!r}; there are {', '.join(OPTIONS)}")
     quiet = ReadLog(skip_bad_lines=True)
     begins_as_json = {
-        next(read_blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files
+        next(read_byte_blocks(file, context.limits, quiet), b"").lstrip()[:1] in (b"[", b"{") for file in files
     }
     if len(begins_as_json) > 1:
         raise Invalid("import batches and results one after the other, not at once")

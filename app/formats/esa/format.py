@@ -25,11 +25,11 @@ from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadL
 from app.formats.esa.writer import PLACED, write
 from app.formats.kit.appraise_names import parse_appraise_document_name, parse_appraise_systems
 from app.formats.kit.campaigns_in_file import OPTION
-from app.formats.kit.cells import RowCells, make_sortable_row_of_judgment, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_rows import SortableRow
 from app.formats.kit.judgment_table import JudgmentTableReader, Parts
 from app.formats.kit.known_column_maps import TYPES
+from app.formats.kit.row_cells import RowCells, make_sortable_row_of_judgment, parse_position, split_cells
+from app.formats.kit.sortable_rows import SortableRow
 from app.formats.kit.table_lines import read_table_lines
 
 HEADER = (

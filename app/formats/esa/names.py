@@ -19,7 +19,7 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
-from app.formats.kit.written_judgments import Address
+from app.formats.kit.judgments_to_write import Address
 
 Said = (
     CampaignRow

@@ -20,11 +20,11 @@ from app.domain.keys import convert_name_to_key
 from app.formats.base import JudgmentRow, Record
 from app.formats.esa.names import EsaNamesByKey
 from app.formats.kit.appraise_spans import format_appraise_spans
-from app.formats.kit.records import decode_record, encode_record, identify_record
+from app.formats.kit.judgments_to_write import NOWHERE
+from app.formats.kit.records import decode_record, encode_record, make_record_identity_key
 from app.formats.kit.references_judged import NO_SYSTEM, list_judgment_systems_or_reference
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
-from app.formats.kit.written_judgments import NOWHERE
 
 TYPES = {"rating": "TGT", "degraded": "BAD", "reference": "REF", "repeat": "CHK"}
 PROTOCOLS = ("esa", "mqm")
@@ -43,7 +43,7 @@ def write(records: Iterable[Record], lost: Counter[str] | None = None, /) -> Ite
         names = EsaNamesByKey(lost)
         for record in records:
             if isinstance(record, JudgmentRow):
-                judgments.add(f"{identify_record(record)}\0\0{encode_record(record)}".encode())
+                judgments.add(f"{make_record_identity_key(record)}\0\0{encode_record(record)}".encode())
             else:
                 names.add_record(record)
         shown = _Places()

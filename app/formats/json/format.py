@@ -14,8 +14,8 @@ from app.formats.base import Format, InputFile, LineLocation, ReadContext, ReadL
 from app.formats.json.json_map import JsonFieldMap, parse_json_field_map
 from app.formats.json.known_json_maps import MAPS
 from app.formats.json.objects import JsonRecordMaker
-from app.formats.kit.json_stream import stream_json_pieces
-from app.formats.kit.reading import read_blocks, read_lines, refuse_file
+from app.formats.kit.json_stream import stream_json_values
+from app.formats.kit.reading import read_byte_blocks, read_lines, refuse_file
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
 
 OPTIONS = {
@@ -38,7 +38,7 @@ def read(files: Sequence[InputFile], context: ReadContext, log: ReadLog) -> Iter
     data = [file for file in rest if file not in naming]
     yield judgments.make_campaign_row(LineLocation(data[0].name if data else "", 1))
     for file in data:
-        yield from judgments.records(_objects(file, context, log))
+        yield from judgments.make_records(_objects(file, context, log))
     log.raise_bad_lines()
     if not judgments.n_judgments and not log.n_bad:
         raise Invalid("there are no judgments")
@@ -70,7 +70,7 @@ def _humans(context: ReadContext) -> list[str]:
 
 def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
     """Yield the objects of an array, or of the lines; anything else is a bad line."""
-    first = next(iter(read_blocks(file, context.limits, log)), b"").lstrip()[:1]
+    first = next(iter(read_byte_blocks(file, context.limits, log)), b"").lstrip()[:1]
     pieces = _elements(file, context, log) if first == b"[" else _lines(file, context, log)
     for at, value in pieces:
         if isinstance(value, Mapping):
@@ -80,7 +80,7 @@ def _objects(file: InputFile, context: ReadContext, log: ReadLog) -> Objects:
 
 
 def _elements(file: InputFile, context: ReadContext, log: ReadLog) -> Iterator[tuple[LineLocation, object]]:
-    for piece in stream_json_pieces(file, context.limits, log):
+    for piece in stream_json_values(file, context.limits, log):
         yield piece.at, piece.value
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from app import protocols
 from app.domain.errors import Invalid, NotFound, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 
 Meaning = Literal["system", "document", "position", "rater", "source", "target", "domain", "language_pair"]
 Name = Annotated[str, Field(min_length=1, max_length=200)]

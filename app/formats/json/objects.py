@@ -21,12 +21,12 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.json.documents import UnnamedDocumentMatcher
 from app.formats.json.json_map import AnswerListMapping, JsonFieldMap, MarkedErrorsMapping, Meaning
 from app.formats.json.output_parts import join_output_parts
-from app.formats.kit.cells import LONGEST, parse_position
+from app.formats.json.unnamed_documents import UnnamedDocumentMatcher
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.numbers import parse_number
+from app.formats.kit.row_cells import LONGEST, parse_position
 from app.formats.kit.strict_json import canonical_json
 from app.formats.kit.whitespace import WhitespaceStripper
 
@@ -83,7 +83,7 @@ class JsonRecordMaker:
         source, target = constants.get("source_language"), constants.get("target_language")
         return CampaignRow(at, self.fields.protocol, source, target, options=dict(self.fields.options) or None)
 
-    def records(self, objects: Iterator[tuple[LineLocation, Object]]) -> Iterator[Record]:
+    def make_records(self, objects: Iterator[tuple[LineLocation, Object]]) -> Iterator[Record]:
         """Yield the records of one file's objects."""
         joined = join_output_parts(objects, self.fields, self.log)
         outputs = (output for at, value in joined for output in self._read_output(at, value))

@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from app.domain.errors import Invalid, Place
 from app.formats.base import CampaignRow, InputFile, LineLocation, ReadContext, ReadLog, Record
-from app.formats.kit.judgment_rows import SortableRow
+from app.formats.kit.sortable_rows import SortableRow
 
 SPLITS = ("language_pair", "protocol")
 OPTION = "language_pair or protocol: one campaign for each value in the files"
@@ -42,11 +42,11 @@ class CampaignsInFile:
     split: str
     found: dict[str, dict[tuple[object, ...], tuple[RowCampaign, LineLocation]]] = field(default_factory=dict)
 
-    def add_row_campaign(self, about: RowCampaign, at: LineLocation) -> str:
+    def add_row_campaign(self, row_campaign: RowCampaign, at: LineLocation) -> str:
         """Add the campaign of a row and return its part. Raises Invalid beyond MOST_PARTS."""
-        part = about.value_for_split(self.split)
+        part = row_campaign.value_for_split(self.split)
         said = self.found.setdefault(part, {})
-        said.setdefault((about.languages, about.protocol), (about, at))
+        said.setdefault((row_campaign.languages, row_campaign.protocol), (row_campaign, at))
         if len(self.found) + len(said) > MOST_PARTS:
             raise Invalid(f"more than {MOST_PARTS} language pairs or protocols: is this the right column?")
         return part

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.formats.base import InputFile, LineLocation, ReaderLimits, ReadLog
-from app.formats.kit.reading import read_blocks, refuse_file
+from app.formats.kit.reading import read_byte_blocks, refuse_file
 from app.formats.kit.strict_json import DEEPEST, StrictJsonError, parse_json_value
 
 LARGEST_PIECE = 64 << 20
@@ -25,8 +25,8 @@ _ELEMENTS = ([b"["], [b"{", b"["])
 
 
 @dataclass(frozen=True, slots=True)
-class JsonPiece:
-    """One piece.
+class StreamedJsonValue:
+    """The value of one piece: of an element of an array, or of a member of an object.
 
     key: of the member that it belongs to, None in an array. is_array_element: else it is a whole member of an object.
     """
@@ -46,7 +46,7 @@ class _Scan:
 
     def __init__(self, file: InputFile, limits: ReaderLimits, log: ReadLog) -> None:
         self._name, self._log = file.name, log
-        self._blocks = read_blocks(file, limits, log)
+        self._blocks = read_byte_blocks(file, limits, log)
         self._data, self._start, self._next = bytearray(), 0, 0
         self._text: int | None = None
         self._line, self._counted = 1, 0
@@ -54,7 +54,7 @@ class _Scan:
         self._key: str | None = None
         self._opened = False
 
-    def pieces(self) -> Iterator[JsonPiece]:
+    def pieces(self) -> Iterator[StreamedJsonValue]:
         """Yield every piece; one that is not strict JSON is a bad line."""
         while self._read_block():
             while (token := self._token()) is not None:
@@ -99,7 +99,7 @@ class _Scan:
         self._text, self._next = None, self._next + 1
         return b'"', begin, self._next
 
-    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[JsonPiece]:
+    def _handle_token(self, token: bytes, begin: int, end: int) -> Iterator[StreamedJsonValue]:
         inside = self._stack in (*_ELEMENTS, [b"{"])
         if token in (b"[", b"{"):
             self._open(token, begin, end)
@@ -136,13 +136,13 @@ class _Scan:
         self._start = spaces.end() if spaces else self._start
         return self._start == end
 
-    def _end_piece(self, end: int) -> Iterator[JsonPiece]:
+    def _end_piece(self, end: int) -> Iterator[StreamedJsonValue]:
         text = self._data[self._start : end]
         if not text.strip(_BLANKS):
             return
         at = self._line_of_index(self._start + len(text) - len(text.lstrip(_BLANKS)))
         try:
-            yield JsonPiece(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
+            yield StreamedJsonValue(at, self._key, self._parse_piece(end), self._stack in _ELEMENTS)
         except (StrictJsonError, UnicodeDecodeError) as fault:
             self._log.record_bad_line(at, str(fault)[:200])
 
@@ -165,7 +165,7 @@ class _Scan:
         return LineLocation(self._name, self._line)
 
 
-def stream_json_pieces(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[JsonPiece]:
+def stream_json_values(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[StreamedJsonValue]:
     """Yield the elements of an array, or the members of an object; elements of a member that is an array one by one.
 
     Anything that is not strict JSON is a bad line. Raises Invalid if the rest of the file cannot be read.

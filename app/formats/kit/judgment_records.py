@@ -20,8 +20,8 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.judgment_rows import TEXT, SortableRow, unpack_time
 from app.formats.kit.names import KeyAssigner
+from app.formats.kit.sortable_rows import TEXT, SortableRow, unpack_unix_time
 
 Again = Literal["revision", "repeat"]
 Payload = Callable[[SortableRow, str | None], Mapping[str, object]]
@@ -136,8 +136,8 @@ class JudgmentTableRecordMaker:
             rater,
             payload,
             role=role,
-            started_at=unpack_time(row.started),
-            submitted_at=unpack_time(row.ended),
+            started_at=unpack_unix_time(row.started),
+            submitted_at=unpack_unix_time(row.ended),
             item_meta={"of": convert_name_to_key(plain)} if row.presented or again else None,
             meta=json.loads(row.meta) if row.meta else None,
         )

@@ -10,7 +10,10 @@ from app.domain.errors import Invalid
 from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.appraise_spans import parse_appraise_spans
 from app.formats.kit.campaigns_in_file import CampaignsInFile, parse_campaign_split_option, split_by_campaign
-from app.formats.kit.cells import (
+from app.formats.kit.column_map import ColumnMap
+from app.formats.kit.judgment_records import JudgmentTableRecordMaker, Payload
+from app.formats.kit.reading import record_unread_names, refuse_file
+from app.formats.kit.row_cells import (
     RowCells,
     make_sortable_row_of_judgment,
     make_sortable_row_of_text,
@@ -18,10 +21,7 @@ from app.formats.kit.cells import (
     parse_row_campaign,
     split_cells,
 )
-from app.formats.kit.column_map import ColumnMap
-from app.formats.kit.judgment_records import JudgmentTableRecordMaker, Payload
-from app.formats.kit.judgment_rows import SortableRow
-from app.formats.kit.reading import record_unread_names, refuse_file
+from app.formats.kit.sortable_rows import SortableRow
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import parse_json_value
 from app.formats.kit.table_lines import read_table_lines
@@ -161,11 +161,13 @@ class JudgmentTableReader:
                 continue
             try:
                 cells = self._cells(line, header)
-                position = parse_position(cells.get_column(named["position"]).strip(), self.columns.first_position)
+                position = parse_position(
+                    cells.get_by_column_name(named["position"]).strip(), self.columns.first_position
+                )
             except ValueError as fault:
                 self.log.record_bad_line(at, str(fault))
                 continue
-            system, source, target = (cells.get_column(named[m]) for m in ("system", "source", "target"))
+            system, source, target = (cells.get_by_column_name(named[m]) for m in ("system", "source", "target"))
             places = [(part, place) for part in abouts.found if (place := self.places.get((part, position)))]
             if not places:
                 self.log.dropped["texts of segments that nobody judged"] += 1

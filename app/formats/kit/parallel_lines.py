@@ -91,10 +91,10 @@ def read_line_aligned_files(
         )
 
 
-def name_single_line_document(n: int) -> str:
+def make_single_line_document_name(n: int) -> str:
     """Return the name of the nth document that is a single line.
 
-    >>> name_single_line_document(12)
+    >>> make_single_line_document_name(12)
     'text-12'
     """
     return f"text-{n}"
@@ -134,7 +134,7 @@ class _Documents:
         if docs is not None:
             name, domain = self._placing.named(row[docs.name])
         elif self._placing.each_line:
-            name, domain = name_single_line_document(len(self._next) + 1), None
+            name, domain = make_single_line_document_name(len(self._next) + 1), None
         else:
             name, domain = self._placing.only or "all", None
         key = _key(self._log, "document", name)

@@ -152,7 +152,7 @@ def _refuse_long(log: ReadLog, at: LineLocation, limits: ReaderLimits) -> NoRetu
     refuse_file(log, at, f"the line is longer than {limits.line_bytes:,} bytes")
 
 
-def read_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
+def read_byte_blocks(file: InputFile, limits: ReaderLimits, log: ReadLog) -> Iterator[bytes]:
     """Yield unpacked bytes of a file that has no lines, many at a time. Raises Invalid as `read_lines` does."""
     with closing(file.open()) as raw:
         yield from _text_blocks(raw, file.name, limits, log)

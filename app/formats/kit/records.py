@@ -309,14 +309,14 @@ _NULLABLE = frozenset({("judgment", "position"), ("void", "position")})
 _BY_CLASS: Mapping[type[object], RecordType] = {shape.record: shape for shape in SHAPES.values()}
 
 
-def record_type_of(record: Record) -> RecordType:
+def find_record_type(record: Record) -> RecordType:
     """Return the type of a record."""
     return _BY_CLASS[type(record)]
 
 
 def encode_record(record: Record) -> str:
     """Return the canonical JSON text of a record, without the place where it was read."""
-    shape = record_type_of(record)
+    shape = find_record_type(record)
     plain: dict[str, object] = {"type": shape.name}
     for field, default in shape.defaults.items():
         value = getattr(record, field)
@@ -359,9 +359,9 @@ def decode_record(plain: Mapping[str, object], at: LineLocation) -> Record:
     return shape.record(at, **values)  # type: ignore[arg-type]  # each by the check of its field
 
 
-def identify_record(record: Record) -> str:
+def make_record_identity_key(record: Record) -> str:
     """Return what records of the same thing have in common; it sorts by type, then by the thing's address."""
-    shape = record_type_of(record)
+    shape = find_record_type(record)
     return "\0".join([str(shape.rank), *(_sortable(getattr(record, field)) for field in shape.identity)])
 
 

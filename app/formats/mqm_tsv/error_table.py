@@ -13,10 +13,10 @@ from operator import itemgetter
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, InputFile, JudgmentRow, LineLocation, ReadContext, ReadLog, Record
 from app.formats.kit.campaigns_in_file import CampaignsInFile, RowCampaign, parse_campaign_split_option
-from app.formats.kit.cells import RowCells, parse_position, parse_row_campaign, split_cells
 from app.formats.kit.column_map import UNITS, ColumnMap
-from app.formats.kit.judgment_rows import pack_unix_time
 from app.formats.kit.reading import refuse_file
+from app.formats.kit.row_cells import RowCells, parse_position, parse_row_campaign, split_cells
+from app.formats.kit.sortable_rows import pack_unix_time
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
 from app.formats.kit.table_lines import read_table_lines
@@ -158,7 +158,7 @@ def _with_span(row: MqmRow, cells: RowCells) -> MqmRow:
 def _metadata(cells: RowCells, columns: ColumnMap) -> dict[str, object]:
     """Return columns to keep, parsed if they are lists or objects, and the time of the mark (milliseconds)."""
     metadata: dict[str, object] = {}
-    for name, text in cells.extra_columns().items():
+    for name, text in cells.kept_columns().items():
         metadata[name] = _value(str(text))
     ended = pack_unix_time(cells.get("ended").strip(), UNITS[columns.time])
     if ended:

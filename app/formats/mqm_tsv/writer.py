@@ -14,9 +14,9 @@ from datetime import datetime
 
 from app.domain.spans import insert_span_marks
 from app.formats.base import CampaignRow, JudgmentRow, Record, SegmentRow
+from app.formats.kit.judgments_to_write import JudgmentToWrite, RecordsToWrite, gather_records_to_write
 from app.formats.kit.media_spans import make_time_span_fields
 from app.formats.kit.strict_json import canonical_json
-from app.formats.kit.written_judgments import JudgmentToWrite, RecordsToWrite, gather_records_to_write
 from app.formats.mqm_tsv.rows import COLUMNS, read_metadata_timestamp_ms
 
 BLANKS = str.maketrans("\t\n\r\0", "    ")

@@ -18,8 +18,8 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
+from app.formats.kit.judgments_to_write import Address
 from app.formats.kit.name_aliases import KeyAliasesInFile, is_name_valid_at_line_end, is_name_valid_in_path
-from app.formats.kit.written_judgments import Address
 
 NO_DOMAIN = "all"
 UNDETERMINED = "und"  # ISO 639-2, if the language is unknown
@@ -49,12 +49,12 @@ class MtmeNamesAndOrder:
         """The level of judgments."""
         return "doc" if self.by_document else "seg"
 
-    def docs_file_lines(self) -> Iterator[bytes]:
+    def iterate_docs_file_lines(self) -> Iterator[bytes]:
         """Yield domain and document of every segment."""
         for (domain, name), positions in zip(self.names, self.positions, strict=True):
             yield f"{domain} {name}\n".encode() * len(positions)
 
-    def document_positions_of_block_lines(self, level: str) -> Iterator[tuple[int, int]]:
+    def iterate_document_positions_of_lines(self, level: str) -> Iterator[tuple[int, int]]:
         """Yield document and position of each line of a block at a level (seg or doc)."""
         for order, positions in enumerate(self.positions):
             yield from ((order, position) for position in (positions if level == "seg" else (1,)))

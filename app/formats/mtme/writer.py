@@ -19,11 +19,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 
 from app.formats.base import CampaignContents, JudgmentRow, MetricScoreRow, OutputRow, Record, SegmentRow
+from app.formats.kit.judgments_to_write import NOWHERE
 from app.formats.kit.name_aliases import KeyAliasesInFile, is_name_valid_at_line_end, is_name_valid_in_path
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
-from app.formats.kit.written_judgments import NOWHERE
 from app.formats.mtme.blocks import NONE
 from app.formats.mtme.means import ScoreMeanAccumulator
 from app.formats.mtme.scores import NO_PLACE
@@ -53,7 +53,7 @@ def write_file_tree(contents: CampaignContents, lost: Counter[str]) -> Iterator[
                 out.add_text(record)
         out.add_ratings(answers)
         out.add_missing()
-        yield f"documents/{known.pair}.docs", known.docs_file_lines()
+        yield f"documents/{known.pair}.docs", known.iterate_docs_file_lines()
         yield from out.files()
     for what in [what for what, n in lost.items() if not n]:
         del lost[what]
@@ -199,7 +199,7 @@ class _Lines:
                 yield from (f"{line}\n".encode() for line in lines.values())
                 continue
             empty = f"{system}\t{NONE}" if scored else ""
-            for place in self._known.document_positions_of_block_lines(level):
+            for place in self._known.iterate_document_positions_of_lines(level):
                 yield f"{lines.get(place, empty)}\n".encode()
 
 

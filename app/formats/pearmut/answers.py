@@ -46,7 +46,7 @@ def parse_answer_payload(
     return payload
 
 
-def extract_answer_beyond_payload(protocol: str, answer: Mapping[str, object]) -> dict[str, object]:
+def extract_answer_data_outside_payload(protocol: str, answer: Mapping[str, object]) -> dict[str, object]:
     """Return what is not in the payload: a text, a score in MQM, or marks in a protocol with sliders.
 
     Raises ValueError.
@@ -63,7 +63,7 @@ def extract_answer_beyond_payload(protocol: str, answer: Mapping[str, object]) -
 def format_answer(
     payload: Mapping[str, object], text: str | None, lost: Counter[str], meta: Mapping[str, object] | None = None
 ) -> dict[str, object]:
-    """Return a payload as the page would log it. meta: other data, from `extract_answer_beyond_payload`."""
+    """Return a payload as the page would log it. meta: other data, from `extract_answer_data_outside_payload`."""
     unasked = meta or {}
     answer: dict[str, object] = {"score": None, "error_spans": [], TEXTFIELD: None}
     answer |= {name: unasked[name] for name, kinds in KINDS.items() if type(unasked.get(name)) in kinds}

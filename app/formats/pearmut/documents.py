@@ -21,10 +21,10 @@ from app.formats.base import (
     SystemRecord,
     VoidedJudgmentRow,
 )
+from app.formats.kit.judgments_to_write import NOWHERE, Address
 from app.formats.kit.name_aliases import KeyAliasesInFile
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
-from app.formats.kit.written_judgments import NOWHERE, Address
 
 TEXT, ANSWER = "0", "1"
 NOT_WRITTEN = frozenset({"item_id", "src", "ref", "tgt", "models", "error_spans", "validation", "form"})

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.errors import Invalid
 from app.formats.base import Format, InputFile, ReadContext, ReadLog, Record
-from app.formats.kit.reading import read_blocks
+from app.formats.kit.reading import read_byte_blocks
 from app.formats.kit.whitespace import WhitespaceStripper
 from app.formats.pearmut.items import BY_CRITERIA, PROTOCOLS, PearmutItemReader
 from app.formats.pearmut.log import PearmutLogReader, is_downloaded_log
@@ -62,7 +62,7 @@ def _is_log(file: InputFile, context: ReadContext) -> bool:
     if is_downloaded_log(file, context.limits):
         return True
     quiet = ReadLog(skip_bad_lines=True)
-    head = next(read_blocks(file, context.limits, quiet), b"").partition(b"\n")[0]
+    head = next(read_byte_blocks(file, context.limits, quiet), b"").partition(b"\n")[0]
     return b'"annotation"' in head and b'"campaign_id"' not in head and b'"info"' not in head
 
 

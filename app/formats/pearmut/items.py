@@ -21,7 +21,7 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.json_stream import JsonPiece, stream_json_pieces
+from app.formats.kit.json_stream import StreamedJsonValue, stream_json_values
 from app.formats.kit.names import KeyAssigner
 from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.records import LONGEST_NAME
@@ -69,7 +69,7 @@ class PearmutItemReader:
 
     def read_test_set(self, file: InputFile) -> Iterator[Record]:
         """Yield the test set of a campaign file, or of a list of campaigns."""
-        for piece in stream_json_pieces(file, self._context.limits, self._log):
+        for piece in stream_json_values(file, self._context.limits, self._log):
             self.at = self.at or piece.at
             if piece.key is None and isinstance(piece.value, dict) and "data" in piece.value:
                 yield from self._read_campaign(piece.at, piece.value)
@@ -87,9 +87,9 @@ class PearmutItemReader:
             return
         for key, value in campaign.items():
             for part in value if isinstance(value, list) else [value]:
-                yield from self._read_piece(JsonPiece(at, key, part, isinstance(value, list)))
+                yield from self._read_piece(StreamedJsonValue(at, key, part, isinstance(value, list)))
 
-    def _read_piece(self, piece: JsonPiece) -> Iterator[Record]:
+    def _read_piece(self, piece: StreamedJsonValue) -> Iterator[Record]:
         if is_progress_by_user(piece.value):
             self._log.dropped[PROGRESS] += len(piece.value)
         elif piece.key == "info" and isinstance(piece.value, dict):
@@ -132,7 +132,7 @@ class PearmutItemReader:
 
     def make_document_records(self, at: LineLocation, items: Sequence[Item]) -> Iterator[Record]:
         """Yield a document with the outputs that it shows. Raises ValueError before the first record."""
-        if is_check_or_form(items):
+        if is_tutorial_check_or_form(items):
             self._log.dropped[CHECKS] += 1
             return
         places, texts = self.find_or_assign_positions(items), [parse_item_outputs(item) for item in items]
@@ -201,7 +201,7 @@ def parse_document_items(document: object) -> list[Item]:
     return document
 
 
-def is_check_or_form(items: Sequence[Item]) -> bool:
+def is_tutorial_check_or_form(items: Sequence[Item]) -> bool:
     """Return whether a document is a tutorial, an attention check or a form."""
     return any("validation" in item or "form" in item for item in items)
 
@@ -244,7 +244,7 @@ def _read_prefilled_errors(
     return {model: tuple(reader.parse(spans, texts[model])) for model, spans in (given or {}).items()}
 
 
-def _documents(piece: JsonPiece) -> list[object]:
+def _documents(piece: StreamedJsonValue) -> list[object]:
     """Return the documents in an element of `data`: itself, or those of a task, or of the tasks of all users."""
     value = piece.value
     if isinstance(value, dict) and not piece.is_array_element:

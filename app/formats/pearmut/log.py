@@ -10,17 +10,17 @@ from datetime import UTC, datetime
 
 from app.domain.keys import convert_name_to_key
 from app.formats.base import InputFile, JudgmentRow, LineLocation, ReadContext, ReaderLimits, ReadLog, Record
-from app.formats.kit.json_stream import stream_json_pieces
-from app.formats.kit.judgment_rows import LATEST_TIME
+from app.formats.kit.json_stream import stream_json_values
 from app.formats.kit.names import KeyAssigner
-from app.formats.kit.reading import read_blocks, read_lines
+from app.formats.kit.reading import read_byte_blocks, read_lines
+from app.formats.kit.sortable_rows import LATEST_TIME
 from app.formats.kit.strict_json import StrictJsonError, parse_json_value
-from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_beyond_payload, parse_answer_payload
+from app.formats.pearmut.answers import COMMENT, KINDS, extract_answer_data_outside_payload, parse_answer_payload
 from app.formats.pearmut.items import (
     OTHERS,
     UNANSWERED,
     PearmutItemReader,
-    is_check_or_form,
+    is_tutorial_check_or_form,
     parse_document_items,
     parse_item_outputs,
 )
@@ -46,7 +46,7 @@ Entry = tuple[LineLocation, str | None, Mapping[str, object]]
 
 def is_downloaded_log(file: InputFile, limits: ReaderLimits) -> bool:
     """Return whether a file is one object of campaigns with lists of lines, as downloaded from Pearmut's dashboard."""
-    return DOWNLOADED.match(next(read_blocks(file, limits, ReadLog(skip_bad_lines=True)), b"")) is not None
+    return DOWNLOADED.match(next(read_byte_blocks(file, limits, ReadLog(skip_bad_lines=True)), b"")) is not None
 
 
 class PearmutLogReader:
@@ -84,7 +84,7 @@ class PearmutLogReader:
         return self._downloaded(file, log) if is_downloaded_log(file, self._limits) else self._lines(file, log)
 
     def _downloaded(self, file: InputFile, log: ReadLog) -> Iterator[Entry]:
-        for piece in stream_json_pieces(file, self._limits, log):
+        for piece in stream_json_values(file, self._limits, log):
             if not self._items.is_requested_campaign(piece.key):
                 log.dropped[OTHERS if not piece.is_array_element else f"lines of {OTHERS}"] += 1
             elif isinstance(piece.value, dict) and "annotation" in piece.value:
@@ -108,7 +108,7 @@ class PearmutLogReader:
         """Yield the judgments of one line. Raises ValueError."""
         user, given, item_i = entry.get("user_id"), entry.get("annotation"), entry.get("item_i")
         items = parse_document_items(entry.get("item"))
-        if is_check_or_form(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
+        if is_tutorial_check_or_form(items) or (isinstance(item_i, str) and item_i.startswith(APART)):
             self._log.dropped[CHECKS] += 1
             return
         if not isinstance(user, str) or not 1 <= len(user) <= 1000:
@@ -133,7 +133,7 @@ class PearmutLogReader:
                     self._log.dropped[OPEN] += 1
                     continue
                 self._count_members(answer)
-                meta, comment = comment | extract_answer_beyond_payload(self._protocol, answer), {}
+                meta, comment = comment | extract_answer_data_outside_payload(self._protocol, answer), {}
                 key = convert_name_to_key(model)
                 yield JudgmentRow(
                     at,

@@ -16,11 +16,11 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
-from app.formats.kit.cells import RowCells, parse_position, split_cells
 from app.formats.kit.column_map import ColumnMap
 from app.formats.kit.names import KeyAssigner
-from app.formats.kit.parallel_lines import name_single_line_document
+from app.formats.kit.parallel_lines import make_single_line_document_name
 from app.formats.kit.reading import record_unread_names, refuse_file
+from app.formats.kit.row_cells import RowCells, parse_position, split_cells
 from app.formats.kit.table_lines import read_table_lines
 from app.formats.kit.whitespace import WhitespaceStripper
 
@@ -96,12 +96,12 @@ class _Texts:
             self._told.add(key)
             yield DocumentRecord(at, key, name, domain=domain or None, position=len(self._told))
         source = cells.get("source") if "source" in self._map.columns else None
-        references = {reference: cells.get_column(column) for reference, column in self._map.references.items()}
+        references = {reference: cells.get_by_column_name(column) for reference, column in self._map.references.items()}
         said = cells.get("instructions").strip() if "instructions" in self._map.columns else ""
         if source is not None or references or said:
             yield SegmentRow(at, key, position, source, references or None, {"instructions": said} if said else None)
         outputs = {system: cells.get("target")} if system else {}
-        outputs |= {one: cells.get_column(column) for one, column in self._map.outputs.items()}
+        outputs |= {one: cells.get_by_column_name(column) for one, column in self._map.outputs.items()}
         for system_name, text in outputs.items():
             of, is_new = self._systems.assign_key(system_name)
             if is_new:
@@ -112,7 +112,7 @@ class _Texts:
         """Return the name of the row's document, and its position there. Raises ValueError if it has none."""
         name = cells.get_required_name("document", ONLY)
         position = self._position(cells, name, system)
-        return (name_single_line_document(position), 1) if self._map.each_row else (name, position)
+        return (make_single_line_document_name(position), 1) if self._map.each_row else (name, position)
 
     def _position(self, cells: RowCells, document: str, system: str) -> int:
         if "position" in self._map.columns:

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from app.formats.base import CampaignRow, JudgmentRow, Record
+from app.formats.kit.judgments_to_write import RecordsToWrite, gather_records_to_write
 from app.formats.kit.references_judged import NO_SYSTEM, list_judgment_systems_or_reference
-from app.formats.kit.written_judgments import RecordsToWrite, gather_records_to_write
 from app.formats.wmt_da.rows import COLUMNS, ROLES, UNKNOWN
 
 _TYPES = {role: kind for kind, role in ROLES.items()}

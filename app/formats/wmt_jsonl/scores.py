@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from app.domain.keys import convert_name_to_key
 from app.formats.base import JudgmentRow, LineLocation, ReadContext, ReadLog
 from app.formats.kit.appraise_spans import parse_appraise_spans
-from app.formats.kit.judgment_rows import LATEST_TIME
+from app.formats.kit.sortable_rows import LATEST_TIME
 from app.formats.kit.strict_json import canonical_json
 
 JUDGED_BY = "esa"

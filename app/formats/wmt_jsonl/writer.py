@@ -23,10 +23,10 @@ from app.formats.base import (
     SegmentRow,
     SystemRecord,
 )
+from app.formats.kit.judgments_to_write import NOWHERE
 from app.formats.kit.records import decode_record, encode_record
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import canonical_json
-from app.formats.kit.written_judgments import NOWHERE
 from app.formats.wmt_jsonl.documents import BLANK_LINE, REFERENCE, USED, split_document_and_paragraph
 
 Texts = Mapping[int, str]

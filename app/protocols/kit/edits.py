@@ -49,10 +49,10 @@ def count_ter_edits(text: str, post_edit: str, *, by_character: bool = False) ->
     return EditCounts(counted.count_edit_operations(tokens, edited_tokens).total_edits, len(edited_tokens))
 
 
-def chrf(text: str, post_edit: str) -> float:
+def compute_chrf(text: str, post_edit: str) -> float:
     """Return chrF2, 0 to 100: F of precision and recall of character n-grams up to 6, as in sacrebleu by default.
 
-    >>> chrf("a b c", "abc"), chrf("", "abc")
+    >>> compute_chrf("a b c", "abc"), compute_chrf("", "abc")
     (100.0, 0.0)
     """
     if not text.split() or not post_edit.split():

@@ -26,7 +26,7 @@ from app.protocols.base import (
     Widget,
 )
 from app.protocols.kit.screen_preferences import FIELD, PreferencePayload
-from app.protocols.kit.visible_texts import find_text_kinds_of_basis, list_visible_text_labels
+from app.protocols.kit.visible_texts import list_visible_text_labels, resolve_visible_text_kinds
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")
 RESTS_ON = {
@@ -64,14 +64,14 @@ class RaterForm:
 
 def list_judged_levels(protocol: Protocol[Any], options: ScoringOptions) -> tuple[Level, ...]:
     """Return the levels that raters judge: segments, documents, screens."""
-    return tuple(level for level in LEVELS if widgets_at_level(protocol, options, level))
+    return tuple(level for level in LEVELS if list_widgets_at_level(protocol, options, level))
 
 
-def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
+def list_widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Level) -> tuple[Widget, ...]:
     """Return the questions at a level, adapted to the options; () if there are none."""
     if level == "screen":
         mode = options.own.preference if isinstance(options.own, SideBySideOptions) else "none"
-        return () if mode == "none" else screen_preference_widgets(protocol, mode)
+        return () if mode == "none" else list_screen_preference_widgets(protocol, mode)
     if protocol.questions is not None:
         return protocol.questions(options, level)
     form = protocol.form if level == protocol.level else ()
@@ -80,7 +80,7 @@ def widgets_at_level(protocol: Protocol[Any], options: ScoringOptions, level: Le
     return form if protocol.adapt is None else tuple(protocol.adapt(widget, options) for widget in form)
 
 
-def screen_preference_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
+def list_screen_preference_widgets(protocol: Protocol[Any], mode: PreferenceMode = "ranking") -> tuple[Widget, ...]:
     """Return the questions about all columns of a screen; () if outputs cannot be side by side."""
     return (PreferenceWidget(FIELD, mode),) if protocol.contrastive else ()
 
@@ -93,7 +93,7 @@ def list_known_severities(protocol: Protocol[Any], options: ScoringOptions) -> t
     return tuple(name for widget in widgets if isinstance(widget, SpansWidget) for name in widget.severities)
 
 
-def payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
+def find_payload_type(protocol: Protocol[Any], level: Level) -> type[Payload]:
     """Return the type of an answer at this level."""
     return PreferencePayload if level == "screen" else protocol.payload
 
@@ -105,12 +105,12 @@ def make_rater_form(
 
     Raises QuestionNotAsked, naming what is asked, and Invalid if the protocol does not have this basis.
     """
-    widgets = widgets_at_level(protocol, options, level)
+    widgets = list_widgets_at_level(protocol, options, level)
     if not widgets:
         raise QuestionNotAsked(
             f"nothing is asked of a {level}, but of {', '.join(list_judged_levels(protocol, options))}"
         )
-    seen = find_text_kinds_of_basis(protocol, basis)
+    seen = resolve_visible_text_kinds(protocol, basis)
     sentences = ("" if protocol.hides_source else RESTS_ON[basis], LEVEL_SAYS[level])
     return RaterForm(
         level=level,
@@ -131,7 +131,7 @@ def make_rubric(protocol: Protocol[Any], options: ScoringOptions) -> tuple[tuple
     """
     if protocol.questions is not None:
         return tuple((entry.value, entry.meaning) for entry in getattr(options.own, "rubric", ()))
-    offered = _severities(widgets_at_level(protocol, options, protocol.level))
+    offered = _severities(list_widgets_at_level(protocol, options, protocol.level))
     left_out = _severities(protocol.form) - offered
     return tuple((value, meaning) for value, meaning in protocol.rubric if value.partition(" ")[0] not in left_out)
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from app.design.design import MOST_COLUMNS
+from app.design.design_choices import MOST_COLUMNS
 from app.domain.errors import Invalid, Place
 from app.protocols.base import Payload, PreferenceWidget
 

@@ -38,7 +38,7 @@ class ShownText:
     markup: MarkedUpText | None = None
 
 
-def find_text_kinds_of_basis(protocol: Protocol[Any], basis: Basis) -> VisibleTextKinds:
+def resolve_visible_text_kinds(protocol: Protocol[Any], basis: Basis) -> VisibleTextKinds:
     """Return what a form on this basis shows. Raises Invalid, naming the bases, if the protocol lacks this one."""
     if basis not in protocol.bases:
         why = f"{protocol.name} is judged on the basis of {' or '.join(protocol.bases)}"
@@ -47,8 +47,8 @@ def find_text_kinds_of_basis(protocol: Protocol[Any], basis: Basis) -> VisibleTe
 
 
 def list_visible_text_labels(protocol: Protocol[Any], basis: Basis, *, n_references: int = 1) -> tuple[str, ...]:
-    """Return the labels of the texts on a screen, in order. Raises Invalid like `find_text_kinds_of_basis`."""
-    seen = find_text_kinds_of_basis(protocol, basis)
+    """Return the labels of the texts on a screen, in order. Raises Invalid like `resolve_visible_text_kinds`."""
+    seen = resolve_visible_text_kinds(protocol, basis)
     if protocol.hides_source:
         return HIDDEN
     numbered = tuple(f"{REFERENCE} {n + 1}" for n in range(n_references)) if n_references > 1 else (REFERENCE,)
@@ -73,10 +73,10 @@ def list_shown_texts(
     side_order: drawn for each item of a protocol that hides which text is which; 1 puts the judged text first. markup:
     tags in the texts are markup. References are in the order of their names, which are not shown.
 
-    Raises Invalid like `find_text_kinds_of_basis`. Also raises it if two texts are to be shown side by side but the
+    Raises Invalid like `resolve_visible_text_kinds`. Also raises it if two texts are to be shown side by side but the
     judged text does not have exactly one counterpart.
     """
-    seen = find_text_kinds_of_basis(protocol, basis)
+    seen = resolve_visible_text_kinds(protocol, basis)
     others = [references[name] for name in sorted(references)] if seen.references else []
     if protocol.hides_source:
         pair = ([(source, source_media)] if seen.source else [(one, None) for one in others]) + [(text, text_media)]

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_table
+from app.reports.kit import text_formatting
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Table
+from app.reports.kit.table_making import make_table
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import ScoreScale
-from app.stats.reproducibility import cv_star
+from app.stats.reproducibility import compute_cv_star
 
 
 class SystemVariationOverCampaigns(FrozenFiniteResultModel):
@@ -55,19 +55,19 @@ def _line(units: ValuesByUnit, code: int, name: str, minimum: float) -> SystemVa
         n_campaigns=int(campaigns.size),
         n_units=shared.n_units,
         scores=dict(zip(names, means.tolist(), strict=True)),
-        cv=number_or_none(cv_star(means, minimum=minimum)),
+        cv=number_or_none(compute_cv_star(means, minimum=minimum)),
     )
 
 
-def make_score_variation_table(lines: Sequence[SystemVariationOverCampaigns]) -> Table:
+def make_score_variation_table(variations: Sequence[SystemVariationOverCampaigns]) -> Table:
     """Make one row per system."""
     heads = ("System", "Campaigns", "Units", "Lowest", "Highest", "CV*")
     rows = [
         (
             *(one.system, str(one.n_campaigns), f"{one.n_units:,}"),
-            *(captions.format_number(end(one.scores.values()), 2) for end in (min, max)),
+            *(text_formatting.format_number(end(one.scores.values()), 2) for end in (min, max)),
             "–" if one.cv is None else f"{one.cv:.1f} %",
         )
-        for one in lines
+        for one in variations
     ]
     return make_table(heads, rows, 1)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, StringConstraints
 
-from app.reports.agreement import work
+from app.reports.agreement import computation
 from app.reports.agreement.between_campaign_variation import compute_system_variation_over_campaigns
-from app.reports.agreement.between_charts import plot_campaign_agreement
-from app.reports.agreement.between_view import (
+from app.reports.agreement.between_campaigns_charts import plot_campaign_agreement
+from app.reports.agreement.between_campaigns_view import (
     CampaignPairAgreement,
     CampaignsAgreementView,
     ComparedCampaign,
@@ -38,7 +38,7 @@ from app.reports.inputs.raw_ratings import (
     load_raw_ratings,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork
+from app.reports.kit.report import Report, ReportComputation
 from app.stats.agreement import pairs, rankings
 from app.stats.agreement.units import ValuesByUnit, make_segment_units
 from app.stats.plain_values import number_or_none
@@ -85,7 +85,7 @@ class UnitsSharedByCampaigns:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CampaignAgreementOptions
-) -> ReportWork[CampaignsAgreementView]:
+) -> ReportComputation[CampaignsAgreementView]:
     campaign_ratings = [
         keep_raters_of_every_segment(load_raw_ratings(session, one, options), options) for one in snapshots
     ]
@@ -98,8 +98,8 @@ def _prepare(
     def statistics() -> tuple[AgreementCoefficientEstimator, ...]:
         return _statistics(shared.units, choices, same_scale=same)
 
-    def spread() -> work.AgreementBootstrap:
-        return work.AgreementBootstrap(
+    def spread() -> computation.AgreementBootstrap:
+        return computation.AgreementBootstrap(
             ((shared.units, tuple(one.bootstrap_statistic for one in statistics())),), options.bootstrap, options.seed
         )
 
@@ -107,12 +107,13 @@ def _prepare(
         ends = spread().compute_intervals(done, options.level)[0]
         drawn = options.level if options.bootstrap else None
         shown = [
-            work.make_statistic_view(one, e, shared.units, drawn) for one, e in zip(statistics(), ends, strict=True)
+            computation.make_agreement_statistic(one, e, shared.units, drawn)
+            for one, e in zip(statistics(), ends, strict=True)
         ]
         return _view(campaign_ratings, shared, shown, options, choices.levels if same else None)
 
-    return ReportWork(
-        work.count_bootstrap_chunks([shared.units], options.bootstrap),
+    return ReportComputation(
+        computation.count_bootstrap_chunks([shared.units], options.bootstrap),
         lambda part: spread().compute_chunk(part),
         finish,
     )
@@ -186,7 +187,7 @@ def _statistics(
         return ()
     if same_scale:
         return make_level_agreement_input("segments", units, choices).statistics
-    if pairs.has_too_many_pairs(units):
+    if pairs.has_too_many_value_pairs(units):
         return ()
     return (
         AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units)),
@@ -244,7 +245,7 @@ def _campaign_line(ratings: RawRatings, shared: UnitsSharedByCampaigns) -> Compa
 
 
 def _pairs(units: ValuesByUnit, *, same_scale: bool) -> list[CampaignPairAgreement]:
-    if not units.n_units or pairs.has_too_many_pairs(units):
+    if not units.n_units or pairs.has_too_many_value_pairs(units):
         return []
     ranked = rankings.compare_rater_rankings(units)
     matched = pairs.list_value_pairs(units)
@@ -272,13 +273,13 @@ def _warnings(campaign_ratings: Sequence[RawRatings], shared: UnitsSharedByCampa
     if not shared.units.n_units:
         return [NOTHING_SHARED]
     warnings = []
-    if pairs.has_too_many_pairs(shared.units):
+    if pairs.has_too_many_value_pairs(shared.units):
         warnings.append(TOO_MANY_UNITS)
     if not same_scale:
         warnings.append("the scales differ, so only correlations and rankings are compared")
     if shared.negated:
         warnings.append("penalties are negated so that higher is better throughout")
-    if np.unique(shared.units.document).size < work.FEW_DOCUMENTS:
+    if np.unique(shared.units.document).size < computation.FEW_DOCUMENTS:
         warnings.append("few documents, so intervals are imprecise; judge more documents in both campaigns")
     return warnings
 

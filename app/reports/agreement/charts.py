@@ -7,10 +7,16 @@ from math import floor
 
 from app.reports.agreement.tables import LEVEL_NAMES, label_statistic, make_caption
 from app.reports.agreement.view import AgreementStatistic, AgreementView, LevelAgreementView, RaterPairLine
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    CellChart,
+    ChartCell,
+    RowChart,
+    RowChartMark,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
@@ -31,7 +37,7 @@ def plot_coefficients_by_level(view: AgreementView) -> bytes:
         (f"{LEVEL_NAMES[one.level]} ({one.n_pairs:,} pairs)", _statistics_to_draw(one, view)) for one in view.levels
     ]
     title = f"Agreement between raters in {next(iter(view.campaigns))}"
-    return plot_coefficients(title, groups, [make_caption(view), *map(captions.make_sentence, view.warnings)])
+    return plot_coefficients(title, groups, [make_caption(view), *map(text_formatting.make_sentence, view.warnings)])
 
 
 def _statistics_to_draw(level: LevelAgreementView, view: AgreementView) -> list[AgreementStatistic]:
@@ -97,15 +103,15 @@ def _axis(surface: DrawingSurface, low: float, top: float, bottom: float) -> Non
         value = low + i / 5
         x = _position_on_axis(value, low)
         surface.add_line((x, x), (top - 4, bottom), color=INK if abs(value) < 1e-9 else FAINT, thick=0.8)
-        surface.add_text(x, bottom + 10, captions.format_number(value, 1), ha="center", size=7.5, color=QUIET)
+        surface.add_text(x, bottom + 10, text_formatting.format_number(value, 1), ha="center", size=7.5, color=QUIET)
 
 
 def _mark(surface: DrawingSurface, statistic: AgreementStatistic, y: float, low: float) -> None:
-    text = captions.format_number(statistic.value, 2)
+    text = text_formatting.format_number(statistic.value, 2)
     if statistic.interval is not None:
         ends = tuple(_position_on_axis(v, low) for v in statistic.interval)
         surface.add_line(ends, (y, y), color=BLUE, thick=1.4)
-        low_end, high_end = (captions.format_number(end, 2) for end in statistic.interval)
+        low_end, high_end = (text_formatting.format_number(end, 2) for end in statistic.interval)
         text += f"  [{low_end}, {high_end}]"
     if statistic.expected is not None:
         x = _position_on_axis(statistic.expected, low)
@@ -126,7 +132,7 @@ def _declare_rater_pairs(view: AgreementView) -> CellChart:
     cells = []
     for pair in view.pairs:
         row, column = sorted(place[name] for name in pair.rater)
-        r, apart = captions.format_number(pair.pearson, 2), captions.format_number(pair.absolute, 2)
+        r, apart = text_formatting.format_number(pair.pearson, 2), text_formatting.format_number(pair.absolute, 2)
         about = f"Pearson {r}, mean difference {apart}"
         cells += [
             ChartCell(row, column, pair.pearson or 0.0, r, about),
@@ -171,7 +177,7 @@ def _heat_notes(view: AgreementView, n: int) -> list[str]:
     notes = [] if level is None else [f"On {level.level} that both raters rated; empty if they share none."]
     if n > MOST_RATERS:
         notes.append(f"The first {MOST_RATERS} of {n} raters; the table lists all.")
-    return notes + [captions.make_sentence(w) for w in view.warnings]
+    return notes + [text_formatting.make_sentence(w) for w in view.warnings]
 
 
 def _names(surface: DrawingSurface, names: list[str], left: float, top: float, cell: float) -> None:
@@ -200,7 +206,7 @@ def _cells(
 
 
 def _format_value(value: float | None, places: int) -> str:
-    text = captions.format_number(value, places)
+    text = text_formatting.format_number(value, places)
     return text.replace("0.", ".", 1) if text.startswith(("0.", "−0.")) else text
 
 

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement import alpha, icc, kappa, pairs, rankings
-from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
 from app.stats.agreement.pooled_values import PooledValueCounts, count_pooled_values, sum_pair_distances
+from app.stats.agreement.unit_rater_variances import (
+    UnitRaterVariances,
+    compute_joint_category_probabilities,
+    fit_unit_rater_variances,
+)
 from app.stats.agreement.units import SLACK, Level, OfDocuments, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 
@@ -80,7 +84,7 @@ def make_level_agreement_input(level: Level, units: ValuesByUnit, settings: Coef
     """Collect the coefficients of one level."""
     paired = units.with_two_or_more_values()
     model = fit_unit_rater_variances(paired)
-    block = icc.find_complete_block(paired)
+    block = icc.find_largest_complete_block(paired)
     sorted_out = categorize_units(paired, settings) if level != "averaged" else None
     coefficients: list[AgreementCoefficientEstimator] = []
     if paired.n_units:
@@ -137,7 +141,7 @@ def _coefficients_of_scores(
         yield AgreementCoefficientEstimator("alpha_ratio", alpha.krippendorff_alpha(units, "ratio", pool=pool))
     for t in sorted({0.0, *settings.tolerances}):
         yield _nominal(units, pool, t, settings, model)
-    if not pairs.has_too_many_pairs(units):
+    if not pairs.has_too_many_value_pairs(units):
         consistency = None if model is None else model.icc_consistency
         yield AgreementCoefficientEstimator("mean_pearson", pairs.mean_rater_pair_pearson(units), expected=consistency)
         if level == "segments" and np.unique(units.system).size > 1:
@@ -155,8 +159,8 @@ def _kappas(
     settings: CoefficientSettings,
     model: UnitRaterVariances | None,
 ) -> Iterator[AgreementCoefficientEstimator]:
-    observed = kappa.share_within_tolerance(units, t, pool)
-    closed = compute_closed_form_chance(settings, t)
+    observed = kappa.pair_share_within_tolerance(units, t, pool)
+    closed = compute_closed_form_chance_agreement(settings, t)
     share = None if model is None else model.rater_agreement_within_tolerance(t, settings.step)
     if closed is not None:
         of = kappa.tolerance_kappa(units, t, chance=closed, pool=pool)
@@ -174,12 +178,12 @@ def _kappas(
     yield AgreementCoefficientEstimator("kappa_pooled", of, t, expected, observed, chance=by_pool)
 
 
-def compute_closed_form_chance(settings: CoefficientSettings, tolerance: float) -> float | None:
+def compute_closed_form_chance_agreement(settings: CoefficientSettings, tolerance: float) -> float | None:
     """Return P_e of the closed form; None if the scale has no ends or all its values are within the tolerance."""
     steps = int(np.floor(tolerance / settings.step + SLACK)) if settings.step else 0
     if settings.levels is None or steps >= settings.levels - 1:
         return None
-    return kappa.chance_agreement_within_steps(settings.levels, steps)
+    return kappa.compute_chance_agreement_within_steps(settings.levels, steps)
 
 
 def _agreement_beyond_chance(share: float | None, chance: float) -> float | None:
@@ -245,10 +249,10 @@ def _coefficients_of_categories(
     """Yield the coefficients of categories. every: all units, including those rated once."""
     counts = np.bincount(units.value.astype(np.intp), minlength=n).astype(np.float64)
     shares = counts / counts.sum()
-    joint = None if model is None else joint_category_probabilities(shares, model.icc_agreement)
+    joint = None if model is None else compute_joint_category_probabilities(shares, model.icc_agreement)
     forms: tuple[kappa.Weights, ...] = ("identity", "quadratic")
     for weights in forms:
-        like = kappa.agreement_weights(n, weights)
+        like = kappa.make_agreement_weights(n, weights)
         share = None if joint is None else float((joint * like).sum())
         chance = float(shares @ like @ shares)
         key = "fleiss" if weights == "identity" else "weighted_kappa"

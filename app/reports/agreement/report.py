@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, StringConstraints
 
-from app.reports.agreement import work
+from app.reports.agreement import computation
 from app.reports.agreement.charts import plot_coefficients_by_level, plot_rater_pair_heat_map
 from app.reports.agreement.coefficients import (
     CoefficientSettings,
@@ -30,7 +30,7 @@ from app.reports.inputs.raw_ratings import (
     load_raw_ratings,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork
+from app.reports.kit.report import Report, ReportComputation
 from app.stats.agreement.score_distributions import select_raters_of_every_unit
 from app.stats.agreement.units import (
     LEVELS,
@@ -94,7 +94,7 @@ class _AgreementPlan:
     def __init__(self, ratings: RawRatings, errors: ErrorTable | None, options: AgreementOptions) -> None:
         self.ratings, self.errors, self.options = ratings, errors, options
         self.same = tuple(filter(None, (options.same or "").split(",")))
-        work.look_up_system_codes(ratings, self.same)
+        computation.look_up_system_codes(ratings, self.same)
         self.choices = _choices(ratings, options)
         self.units = _units(ratings, options)
 
@@ -107,18 +107,18 @@ class _AgreementPlan:
         ]
 
     @cached_property
-    def marks(self) -> work.SpanAgreementInput | None:
+    def marks(self) -> computation.SpanAgreementInput | None:
         if self.errors is None or "segments" not in self.units:
             return None
-        return work.make_span_agreement_input(split_marked_judgments_by_side(self.ratings, self.errors))
+        return computation.make_span_agreement_input(split_marked_judgments_by_side(self.ratings, self.errors))
 
     @cached_property
-    def spread(self) -> work.AgreementBootstrap:
+    def spread(self) -> computation.AgreementBootstrap:
         owners: list[tuple[ValuesByUnit, tuple[OfDocuments, ...]]]
         owners = [(plan.units, tuple(one.bootstrap_statistic for one in plan.statistics)) for plan in self.plans]
         if self.marks is not None:
             owners.append((self.plans[0].units, tuple(self.marks.of.values())))
-        return work.AgreementBootstrap(tuple(owners), self.options.bootstrap, self.options.seed)
+        return computation.AgreementBootstrap(tuple(owners), self.options.bootstrap, self.options.seed)
 
     def chunk(self, part: int) -> bytes:
         return self.spread.compute_chunk(part)
@@ -127,10 +127,13 @@ class _AgreementPlan:
         ratings, options, choices = self.ratings, self.options, self.choices
         ends = self.spread.compute_intervals(done, options.level)
         length, drawn = ratings.documents.segments, options.level if options.bootstrap else None
-        levels = [work.make_level_view(plan, ends[i], choices, length, drawn) for i, plan in enumerate(self.plans)]
+        levels = [
+            computation.make_level_agreement_view(plan, ends[i], choices, length, drawn)
+            for i, plan in enumerate(self.plans)
+        ]
         pairs, pair_warnings = _pairs(self.plans, choices)
         as_given = make_coefficient_settings(ratings, options.tolerance, options.levels, options.bins)
-        own, own_warnings = work.list_self_agreements(ratings, as_given, self.same)
+        own, own_warnings = computation.list_self_agreements(ratings, as_given, self.same)
         left_out = dict.fromkeys([*pair_warnings, *own_warnings])
         head = {
             "on": options.on,
@@ -143,20 +146,20 @@ class _AgreementPlan:
             "draws": options.bootstrap,
             "interval_level": options.level,
             "seed": options.seed,
-            "warnings": [*work.list_agreement_warnings(ratings, self.plans, choices), *left_out],
+            "warnings": [*computation.list_agreement_warnings(ratings, self.plans, choices), *left_out],
         }
-        spans = None if self.marks is None else work.make_span_view(self.marks, ends[-1])
-        return work.make_agreement_view(ratings, head, levels, pairs, own, spans)
+        spans = None if self.marks is None else computation.make_span_agreement_view(self.marks, ends[-1])
+        return computation.make_agreement_view(ratings, head, levels, pairs, own, spans)
 
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: AgreementOptions
-) -> ReportWork[AgreementView]:
+) -> ReportComputation[AgreementView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     errors = load_marked_errors(session, ratings) if _has_spans(ratings, options) else None
     planned = _AgreementPlan(ratings, errors, options)
-    return ReportWork(
-        work.count_bootstrap_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish
+    return ReportComputation(
+        computation.count_bootstrap_chunks(planned.units.values(), options.bootstrap), planned.chunk, planned.finish
     )
 
 
@@ -169,7 +172,9 @@ def _pairs(plans: Sequence[LevelAgreementInput], choices: CoefficientSettings) -
     plan = next((p for p in plans if p.units.n_units), None)
     if plan is None:
         return [], []
-    return work.list_rater_pairs(plan, categorize_units(plan.units, choices) if plan.level != "averaged" else None)
+    return computation.list_rater_pair_agreements(
+        plan, categorize_units(plan.units, choices) if plan.level != "averaged" else None
+    )
 
 
 def _units(ratings: RawRatings, options: AgreementOptions) -> dict[Level, ValuesByUnit]:

@@ -9,12 +9,12 @@ from app.reports.agreement.view import (
     AgreementView,
     LevelAgreementView,
     RaterPairLine,
-    SelfAgreementLine,
+    RaterSelfAgreement,
 )
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import TableSection
 from app.reports.kit.table import Cell, Table
+from app.reports.kit.table_making import make_table
 
 PLACES = 3
 NAMES = {
@@ -79,17 +79,17 @@ def make_tables(view: AgreementView) -> Sequence[TableSection]:
 
 def _level_title(level: LevelAgreementView) -> str:
     counts = [
-        captions.pluralize(level.n_units, "unit"),
-        captions.pluralize(level.n_pairs, "pair"),
-        captions.pluralize(level.n_raters, "rater"),
-        captions.pluralize(level.n_documents, "document"),
+        text_formatting.pluralize(level.n_units, "unit"),
+        text_formatting.pluralize(level.n_pairs, "pair"),
+        text_formatting.pluralize(level.n_raters, "rater"),
+        text_formatting.pluralize(level.n_documents, "document"),
     ]
-    single = f"; {captions.pluralize(level.n_single, 'unit')} with one rater left out" if level.n_single else ""
+    single = f"; {text_formatting.pluralize(level.n_single, 'unit')} with one rater left out" if level.n_single else ""
     return f"{LEVEL_NAMES[level.level]}: {', '.join(counts)}{single}"
 
 
 def _figure(value: float | None) -> str:
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
 def _statistics(view: AgreementView, level: LevelAgreementView) -> Table:
@@ -99,7 +99,7 @@ def _statistics(view: AgreementView, level: LevelAgreementView) -> Table:
         (
             label_statistic(one),
             _figure(one.value),
-            captions.format_interval(one.interval, PLACES),
+            text_formatting.format_interval(one.interval, PLACES),
             _figure(one.expected),
             _figure(one.observed),
             _figure(one.chance),
@@ -134,13 +134,13 @@ def _pairs(pairs: Sequence[RaterPairLine]) -> Table:
     rows = []
     for pair in pairs:
         taus = (pair.tau_b, pair.tau_single_documents, pair.tau_all_documents)
-        cells = [*map(captions.make_printable, pair.rater), f"{pair.n_units:,}", f"{pair.n_documents:,}"]
+        cells = [*map(text_formatting.make_printable, pair.rater), f"{pair.n_units:,}", f"{pair.n_documents:,}"]
         cells += [_figure(pair.pearson), *map(_figure, taus), _figure(pair.absolute)]
         rows.append((*cells, _figure(pair.kappa), _figure(pair.weighted_kappa)) if ordered else tuple(cells))
-    return make_table((*heads, "κ", "Weighted κ") if ordered else heads, rows, left=2)
+    return make_table((*heads, "κ", "Weighted κ") if ordered else heads, rows, n_left_columns=2)
 
 
-def _intra_rater_table(lines: Sequence[SelfAgreementLine]) -> Table:
+def _intra_rater_table(lines: Sequence[RaterSelfAgreement]) -> Table:
     heads = (
         "Ratings of",
         "Rater",
@@ -155,19 +155,19 @@ def _intra_rater_table(lines: Sequence[SelfAgreementLine]) -> Table:
     rows = [
         (
             OWN_NAMES[one.what],
-            "all" if one.rater is None else captions.make_printable(one.rater),
+            "all" if one.rater is None else text_formatting.make_printable(one.rater),
             f"{one.n:,}",
             *map(_figure, (one.absolute, one.identical, one.within, one.kappa, one.pearson, one.tau_b)),
         )
         for one in lines
     ]
-    return make_table(heads, rows, left=2)
+    return make_table(heads, rows, n_left_columns=2)
 
 
 def _spans(view: AgreementView) -> Table:
     figures = view.spans.figures if view.spans else []
     rows = [
-        (SPAN_NAMES[one.statistic], _figure(one.value), captions.format_interval(one.interval, PLACES))
+        (SPAN_NAMES[one.statistic], _figure(one.value), text_formatting.format_interval(one.interval, PLACES))
         for one in figures
     ]
     return make_table(("Figure", "Value", f"{view.interval_level:.0%} interval"), rows)

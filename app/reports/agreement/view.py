@@ -97,7 +97,7 @@ class RaterPairLine(FrozenFiniteResultModel):
     weighted_kappa: float | None = Field(description="The same with quadratic weights.")
 
 
-class SelfAgreementLine(FrozenFiniteResultModel):
+class RaterSelfAgreement(FrozenFiniteResultModel):
     """How far raters agree with themselves, or what to compare that with."""
 
     what: Literal["repeats", "same_output", "same_output_other_rater"]
@@ -147,7 +147,7 @@ class AgreementView(ReportHeader):
     seed: int
     levels: list[LevelAgreementView]
     pairs: list[RaterPairLine]
-    own: list[SelfAgreementLine]
+    own: list[RaterSelfAgreement]
     spans: SpanAgreementView | None
 
 

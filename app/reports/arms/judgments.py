@@ -19,7 +19,7 @@ from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.rating_metadata import DocumentTable, RatingEventTable
 from app.stats.ratings import Bools, Codes, RatingLevel, Ratings
-from app.storage import texts
+from app.storage import system_descriptions
 from app.storage.arms import TaskArm, hash_unfinished_task_keys, load_raters_with_unfinished_tasks, load_task_arms
 from app.storage.db import Session
 
@@ -72,7 +72,7 @@ class JudgmentsByCondition:
         mine = self.condition == condition
         return self.work.where(mine), select_rating_events(self.events, mine)
 
-    def judgment_paces(self) -> JudgmentPaces:
+    def measure_judgment_paces(self) -> JudgmentPaces:
         """Return the timed judgments of segments with known word counts, of all conditions."""
         work, rows = self.work, self.work.rows
         keep = mask_first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.words) > 0)
@@ -113,7 +113,7 @@ def load_judgments_by_condition(
     )
 
 
-def make_unfinished_tasks_key_part(session: Session, snapshot: CampaignSnapshot) -> list[object]:
+def make_unfinished_tasks_cache_key(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     """Return which work of whom is unfinished; leases, hand-ins and reassignments do not change the data version."""
     return [
         sorted(load_raters_with_unfinished_tasks(session, snapshot.campaign_id)),
@@ -131,7 +131,9 @@ def _hash(session: Session, snapshot: CampaignSnapshot, rows: Ratings, read: Rat
     """Return the digest of the rows that count."""
     if len(rows) == len(read.rows):
         return read.head.data_hash
-    return hash_report_data(rows, read.documents, texts.load_system_descriptions(session, snapshot.campaign_id))
+    return hash_report_data(
+        rows, read.documents, system_descriptions.load_system_descriptions(session, snapshot.campaign_id)
+    )
 
 
 def _complete(rows: Ratings, done: Bools, waited_for: frozenset[str]) -> Bools:

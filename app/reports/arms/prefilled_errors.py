@@ -11,7 +11,7 @@ from app.protocols import count_prefill_outcomes_without_ids
 from app.protocols.base import Span
 from app.reports.arms.judgments import JudgmentsByCondition
 from app.reports.inputs.campaign import find_campaign_protocol
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
 from app.storage import prefills
@@ -91,7 +91,7 @@ def _line(arm: str, rater: str | None, tally: Counter[str]) -> ArmPrefillOutcome
     return ArmPrefillOutcomes.model_validate({"arm": arm, "rater": rater, "shown": shown, **counts, **shares})
 
 
-def make_prefill_table(lines: Sequence[ArmPrefillOutcomes]) -> Table:
+def make_prefill_table(outcomes: Sequence[ArmPrefillOutcomes]) -> Table:
     """Make one row per condition, and one for each of its raters."""
     heads = ("Condition", "Rater", "Judgments", "Shown", "Kept", "Changed", "Removed", "Added")
     rows = tuple(
@@ -99,15 +99,15 @@ def make_prefill_table(lines: Sequence[ArmPrefillOutcomes]) -> Table:
             *(one.arm, one.rater or "all", f"{one.judgments:,}", f"{one.shown:,}"),
             *(_with_share(one, fate) for fate in FATES),
         )
-        for one in lines
+        for one in outcomes
     )
     return Table(heads, ("left", "left", *("right",) * 6), rows)
 
 
-def make_prefill_csv_rows(lines: Sequence[ArmPrefillOutcomes]) -> list[tuple[Cell, ...]]:
+def make_prefill_csv_rows(outcomes: Sequence[ArmPrefillOutcomes]) -> list[tuple[Cell, ...]]:
     """Return the shares as rows; n is the number of errors shown, or answered if they were added."""
     rows: list[tuple[Cell, ...]] = []
-    for line in lines:
+    for line in outcomes:
         answered = line.kept + line.changed + line.added
         for fate in FATES:
             n = answered if fate == "added" else line.shown
@@ -118,4 +118,4 @@ def make_prefill_csv_rows(lines: Sequence[ArmPrefillOutcomes]) -> list[tuple[Cel
 
 def _with_share(line: ArmPrefillOutcomes, fate: str) -> str:
     n, share = getattr(line, fate), getattr(line, f"{fate}_share")
-    return f"{n:,}" if share is None else f"{n:,} ({captions.format_number(100 * share, 1)} %)"
+    return f"{n:,}" if share is None else f"{n:,} ({text_formatting.format_number(100 * share, 1)} %)"

@@ -8,12 +8,12 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.reports.arms import lines
+from app.reports.arms import time_and_revision_results
 from app.reports.arms.judgments import (
     JudgmentInclusionOptions,
     JudgmentsByCondition,
     load_judgments_by_condition,
-    make_unfinished_tasks_key_part,
+    make_unfinished_tasks_cache_key,
 )
 from app.reports.arms.prefilled_errors import Counts, count_prefill_outcomes_by_rater, summarize_arm_prefill_outcomes
 from app.reports.arms.time_model import ArmTimeModel, fit_arm_time_model
@@ -26,7 +26,7 @@ from app.reports.arms.view import (
     plot_times_by_position,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.storage.db import Session
 
 NO_ARMS = "the campaign's plan has no arms, so judgments are grouped by presentation"
@@ -41,11 +41,13 @@ class ArmsOptions(JudgmentInclusionOptions):
     )
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ArmsOptions) -> ReportWork[ArmsView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ArmsOptions
+) -> ReportComputation[ArmsView]:
     conditions = load_judgments_by_condition(session, snapshots[0], options)
     order = order_conditions([one.name for one in conditions.names], options.baseline)
     counts = count_prefill_outcomes_by_rater(session, conditions)
-    return make_undivided_work(lambda: _view(conditions, options, order, counts))
+    return make_undivided_computation(lambda: _view(conditions, options, order, counts))
 
 
 def order_conditions(names: list[str], baseline: str | None) -> list[int]:
@@ -62,9 +64,18 @@ def order_conditions(names: list[str], baseline: str | None) -> list[int]:
 def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[int], counts: Counts) -> ArmsView:
     names = [conditions.names[i].name for i in order]
     parts = [conditions.select_condition_rows(i) for i in order]
-    volumes = [lines.count_arm_volume(conditions.names[i], work) for i, (work, _) in zip(order, parts, strict=True)]
-    times = list(lines.compare_arm_times(names, lines.measure_condition_times(parts)))
-    pace = list(lines.estimate_arm_pace_trends([one.name for one in conditions.names], conditions.judgment_paces()))
+    volumes = [
+        time_and_revision_results.count_arm_work_volume(conditions.names[i], work)
+        for i, (work, _) in zip(order, parts, strict=True)
+    ]
+    times = list(
+        time_and_revision_results.compare_arm_times(names, time_and_revision_results.measure_condition_times(parts))
+    )
+    pace = list(
+        time_and_revision_results.estimate_arm_pace_trends(
+            [one.name for one in conditions.names], conditions.measure_judgment_paces()
+        )
+    )
     model = fit_arm_time_model(conditions, order)
     return ArmsView(
         campaigns={conditions.snapshot.campaign.key: conditions.snapshot.version},
@@ -72,7 +83,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
         basis=conditions.snapshot.campaign.basis,
         dropped=[{"reason": reason, "n": n} for reason, n in conditions.dropped.items()],
         warnings=[
-            *lines.list_time_warnings(volumes, pace, times),
+            *time_and_revision_results.list_time_warnings(volumes, pace, times),
             *_warnings(conditions),
             *_warn_unmodelled(conditions, model),
         ],
@@ -82,7 +93,7 @@ def _view(conditions: JudgmentsByCondition, options: ArmsOptions, order: list[in
         arms=volumes,
         times=times,
         pace=sorted(pace, key=lambda one: (one.what != "learning", names.index(one.arm))),
-        revisions=list(lines.count_arm_revisions(names, parts)),
+        revisions=list(time_and_revision_results.count_arm_revisions(names, parts)),
         model=None if isinstance(model, str) else model,
         prefill=list(summarize_arm_prefill_outcomes(conditions, order, counts)),
     )
@@ -208,5 +219,5 @@ REPORT: Report[ArmsOptions, ArmsView] = Report(
     csv=make_csv_rows,
     charts={"default": plot_times_by_document_length, "positions": plot_times_by_position},
     caption=make_caption,
-    extra_key=make_unfinished_tasks_key_part,
+    extra_key=make_unfinished_tasks_cache_key,
 )

@@ -9,10 +9,10 @@ from pydantic import Field
 
 from app.reports.agreement.view import Interval
 from app.reports.arms.judgments import JudgmentsByCondition
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Table
-from app.stats.arms.time_model import EffectOnLogSeconds, JudgmentTimeModel, JudgmentTimes, fit_time_model
+from app.stats.arms.time_model import EffectOnLogSeconds, JudgmentTimeModel, TimeModelObservations, fit_time_model
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import RatingLevel
 
@@ -67,13 +67,13 @@ def fit_arm_time_model(conditions: JudgmentsByCondition, order: Sequence[int]) -
     )
 
 
-def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int]) -> JudgmentTimes:
+def _make_judgment_times(conditions: JudgmentsByCondition, order: Sequence[int]) -> TimeModelObservations:
     work, rows = conditions.work, conditions.work.rows
     keep = mask_first_rows_of_judgments(rows) & (rows.kind == RatingLevel.SEGMENT) & (np.nan_to_num(work.seconds) > 0)
     place = np.empty(max(len(order), 1), dtype=np.int32)
     place[list(order)] = np.arange(len(order))
     errors = rows.n_errors[keep].astype(np.float64)
-    return JudgmentTimes(
+    return TimeModelObservations(
         seconds=work.seconds[keep],
         rater=rows.rater[keep],
         document=rows.document[keep],
@@ -122,13 +122,13 @@ def _row(effect: ArmTimeEffect) -> tuple[str, ...]:
     degrees = "–" if effect.degrees is None else f"{effect.degrees:,}"
     return (
         name,
-        captions.format_number(effect.factor, 2),
-        captions.format_interval(effect.interval, 2),
-        captions.format_p_value(effect.p_value),
+        text_formatting.format_number(effect.factor, 2),
+        text_formatting.format_interval(effect.interval, 2),
+        text_formatting.format_p_value(effect.p_value),
         degrees,
     )
 
 
 def _random_term_row(term: str, sd: float) -> tuple[str, ...]:
     """Describe a random term by the factor on time that one SD makes."""
-    return (f"one SD of {TERMS[term]}", captions.format_number(float(np.exp(sd)), 2), "–", "–", "–")
+    return (f"one SD of {TERMS[term]}", text_formatting.format_number(float(np.exp(sd)), 2), "–", "–", "–")

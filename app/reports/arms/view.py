@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.arms import lines
-from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
+from app.reports.arms import time_and_revision_results
 from app.reports.arms.prefilled_errors import ArmPrefillOutcomes, make_prefill_csv_rows, make_prefill_table
+from app.reports.arms.time_and_revision_results import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
 from app.reports.arms.time_model import ArmTimeModel, make_time_model_table
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.line_panels import LinePanel, PanelSeries, plot_line_panels
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell
@@ -48,11 +48,13 @@ class ArmsView(ReportHeader):
 def make_tables(view: ArmsView) -> Sequence[TableSection]:
     """Make tables of volumes, times, slopes, revisions and prefilled errors."""
     shown = [
-        TableSection("Conditions", lines.make_volume_table(view.arms)),
-        TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_trend_table(view.pace)),
+        TableSection("Conditions", time_and_revision_results.make_volume_table(view.arms)),
+        TableSection("Time", time_and_revision_results.make_time_table(view.times), frozenset({1})),
+        TableSection(
+            "Learning and fatigue per hundred judgments", time_and_revision_results.make_pace_trend_table(view.pace)
+        ),
         TableSection("Effects on judging time, other things being equal", make_time_model_table(view.model)),
-        TableSection("Revised answers", lines.make_revision_table(view.revisions)),
+        TableSection("Revised answers", time_and_revision_results.make_revision_table(view.revisions)),
         TableSection("Prefilled errors", make_prefill_table(view.prefill), frozenset({0, 1})),
     ]
     return [one for one in shown if one.table.rows]
@@ -78,7 +80,7 @@ def make_csv_rows(view: ArmsView) -> tuple[Sequence[str], Sequence[Sequence[Cell
     """Make one row per figure: times (seconds), ratios, slopes, rates and shares."""
     origin = next(iter(view.campaigns.items()))
     rows = [
-        *make_csv_rows_without_origin(view.times, view.pace, view.revisions),
+        *make_csv_rows_without_provenance(view.times, view.pace, view.revisions),
         *make_time_effect_csv_rows(view.model),
         *make_prefill_csv_rows(view.prefill),
     ]
@@ -95,7 +97,7 @@ def make_time_effect_csv_rows(model: ArmTimeModel | None) -> list[tuple[Cell, ..
     ]
 
 
-def make_csv_rows_without_origin(
+def make_csv_rows_without_provenance(
     times: Sequence[ArmTime], pace: Sequence[ArmPaceTrend], revisions: Sequence[ArmRevisions]
 ) -> list[tuple[Cell, ...]]:
     """Return one row per figure, without the columns that say which data it comes from."""
@@ -137,7 +139,7 @@ def make_caption(view: ArmsView) -> str:
     version = next(iter(view.campaigns.values()))
     against = f" Changes against {view.baseline}." if view.baseline and len(view.arms) > 1 else ""
     return (
-        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}; "
+        f"{text_formatting.pluralize(n, 'judgment')} under {text_formatting.pluralize(len(view.arms), 'condition')}; "
         "times are trimmed "
         f"means (10th to 90th percentile within kind and condition).{against} Data version {version}, "
         f"method {view.method_version}."
@@ -158,11 +160,13 @@ def _by_length(view: ArmsView, what: str, title: str) -> LinePanel:
 
 
 def make_line_panel(
-    title: str, places: Sequence[str], names: Sequence[str], value: dict[tuple[str, str], float | None]
+    title: str, x_labels: Sequence[str], series_names: Sequence[str], values: dict[tuple[str, str], float | None]
 ) -> LinePanel:
-    """Make a panel of the values by (name, place), leaving out places without values."""
-    there = [place for place in places if any(value.get((name, place)) is not None for name in names)]
-    return LinePanel(title, there, [PanelSeries(name, [value.get((name, place)) for place in there]) for name in names])
+    """Make a panel of the values by (series name, x label), leaving out labels without values."""
+    there = [place for place in x_labels if any(values.get((name, place)) is not None for name in series_names)]
+    return LinePanel(
+        title, there, [PanelSeries(name, [values.get((name, place)) for place in there]) for name in series_names]
+    )
 
 
 def _means_by_arm(times: Sequence[ArmTime], what: str) -> dict[tuple[str, str], float | None]:
@@ -188,6 +192,6 @@ def plot_times_by_position(view: ArmsView) -> bytes:
 
 def _panels(view: ArmsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places]
-    notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
+    notes = [*map(text_formatting.make_sentence, view.warnings), make_caption(view)]
     title = f"Time under each condition of {next(iter(view.campaigns))}"
-    return plot_line_panels(title, below, there, notes, nothing="no judgment has a duration of its own")
+    return plot_line_panels(title, below, there, notes, empty_message="no judgment has a duration of its own")

@@ -12,7 +12,7 @@ from pydantic import Field
 from app.reports.calibration.view import (
     CalibratedSystemView,
     CalibrationView,
-    RaterOffsetView,
+    RaterCalibrationOffset,
     RaterSeveritySpreadView,
     make_caption,
     make_csv_rows,
@@ -26,22 +26,22 @@ from app.reports.inputs.calibration import (
     find_agreed_scores,
     format_raters_for_warning,
     load_campaign_calibration_split,
-    make_comparison_header,
+    make_comparison_header_fields,
     make_values_by_unit,
 )
 from app.reports.inputs.raw_ratings import NOTHING, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats.aggregate import round_scores
 from app.stats.agreement.score_distributions import select_raters_of_every_unit
 from app.stats.agreement.units import ValuesByUnit
+from app.stats.calibration.rater_severity import estimate_rater_severity_spread
 from app.stats.calibration.raters import (
     RaterOffset,
+    compute_median_consensus_by_unit,
     compute_rater_offsets,
-    median_consensus_by_unit,
     standardize_raters_by_calibration,
 )
-from app.stats.calibration.severity import estimate_rater_severity_spread
 from app.stats.ratings import Floats
 from app.storage.db import Session
 
@@ -64,9 +64,9 @@ class CalibrationOptions(ScoreSelectionOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CalibrationOptions
-) -> ReportWork[CalibrationView]:
+) -> ReportComputation[CalibrationView]:
     parts = load_campaign_calibration_split(session, snapshots[0], options)
-    return make_undivided_work(lambda: _view(parts, options))
+    return make_undivided_computation(lambda: _view(parts, options))
 
 
 def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tuple[str, ValuesByUnit, str, Floats]:
@@ -81,7 +81,7 @@ def _items(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> tupl
     agreed = find_agreed_scores(parts, units)
     if np.isfinite(agreed).any():
         return which, units, "set", agreed
-    return which, units, "panel", median_consensus_by_unit(units)
+    return which, units, "panel", compute_median_consensus_by_unit(units)
 
 
 def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> CalibrationView:
@@ -99,7 +99,7 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
         if len(rater_offsets) > 1
         else None
     )
-    head = make_comparison_header([parts])
+    head = make_comparison_header_fields([parts])
     if n := int((~np.isfinite(agreed)).sum()):
         head["dropped"].append({"reason": UNAGREED, "n": n, "campaign": parts.campaign_key})
     return CalibrationView(
@@ -111,7 +111,9 @@ def _view(parts: CampaignCalibrationSplit, options: CalibrationOptions) -> Calib
         n_items=int(np.isfinite(agreed).sum()),
         level=options.level,
         higher_is_better=parts.better_sign > 0,
-        raters=[RaterOffsetView(lenient=-one.shift * parts.better_sign + 0.0, **asdict(one)) for one in rater_offsets],
+        raters=[
+            RaterCalibrationOffset(lenient=-one.shift * parts.better_sign + 0.0, **asdict(one)) for one in rater_offsets
+        ],
         unknown=[{"rater": name} for name in unknown],
         without_z=[{"rater": name} for name in constant],
         systems=_systems(parts, test, rater_offsets, scaled),

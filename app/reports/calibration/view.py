@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
-from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
+from app.reports.kit.table_making import make_table
 
 PLACES = 3
 
 
-class RaterOffsetView(FrozenFiniteResultModel):
+class RaterCalibrationOffset(FrozenFiniteResultModel):
     """One rater on calibration items; mean and sd are what z-scores are made with."""
 
     rater: str
@@ -68,7 +68,7 @@ class CalibrationView(ReportHeader):
     n_items: int
     level: float
     higher_is_better: bool
-    raters: list[RaterOffsetView]
+    raters: list[RaterCalibrationOffset]
     unknown: list[dict[str, str]] = Field(description="Raters without calibration items.")
     without_z: list[dict[str, str]] = Field(
         description="Raters who gave one score throughout, or judged a single item."
@@ -78,7 +78,7 @@ class CalibrationView(ReportHeader):
 
 
 def _figure(value: float | None) -> str:
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
 def make_tables(view: CalibrationView) -> Sequence[TableSection]:
@@ -92,7 +92,7 @@ def make_tables(view: CalibrationView) -> Sequence[TableSection]:
                 _figure(rater.mean),
                 _figure(rater.sd),
                 _figure(rater.shift),
-                captions.format_interval(rater.interval, PLACES),
+                text_formatting.format_interval(rater.interval, PLACES),
             )
             rows.append(
                 (rater.rater, f"{rater.n:,}", *figures, _figure(rater.spread_ratio), _figure(rater.correlation))

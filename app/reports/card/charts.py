@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from app.reports.card.view import DataCardView, make_caption
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
@@ -21,7 +21,7 @@ def _declare_coverage(view: DataCardView) -> CellChart:
         first += n
     most = max((value for line in view.map for value in line), default=0.0) or 1.0
     cells = [
-        ChartCell(i, j, value / most, captions.format_number(value, 1), "ratings per output, by document")
+        ChartCell(i, j, value / most, text_formatting.format_number(value, 1), "ratings per output, by document")
         for i, line in enumerate(view.map)
         for j, value in enumerate(line)
         if value
@@ -36,9 +36,11 @@ def plot_system_document_coverage(view: DataCardView) -> bytes:
     left, top = MARGIN + max(map(len, names), default=10) * CHARACTER + 10, HEAD + 12
     width = left + GRID + ROOM + MARGIN
     bottom = top + max(1, len(names)) * ROW
-    caption_lines = wrap_sentences([make_caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences(
+        [make_caption(view), *(text_formatting.make_sentence(w) for w in view.warnings)], width
+    )
     campaign = next(iter(view.campaigns))
-    below = f"{captions.pluralize(view.ratings, 'rating')} by {captions.pluralize(view.raters, 'rater')}"
+    below = f"{text_formatting.pluralize(view.ratings, 'rating')} by {text_formatting.pluralize(view.raters, 'rater')}"
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from app.reports.card.charts import plot_system_document_coverage
 from app.reports.card.view import (
     BucketSizeCount,
-    CountSpreadView,
+    CountRange,
     DataCardView,
     DomainRatingCounts,
     RaterRatingCounts,
@@ -23,10 +23,10 @@ from app.reports.card.view import (
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import RatingsWithTimes, load_ratings_with_times
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats import data_card as stats
 from app.stats.ratings import Codes, RatingRole, Ratings
-from app.storage import texts
+from app.storage import system_descriptions
 from app.storage.db import Session
 
 NOTHING = "there are no ratings yet, so the card describes only the test set; collect or import judgments"
@@ -45,10 +45,13 @@ def _prepare(
     session: Session,
     snapshots: tuple[CampaignSnapshot, ...],
     options: DataCardOptions,  # noqa: ARG001  (as every kind is asked)
-) -> ReportWork[DataCardView]:
+) -> ReportComputation[DataCardView]:
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
-    kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
-    return make_undivided_work(lambda: make_data_card_view(snapshots[0], ratings, kinds))
+    kinds = {
+        key: one.kind
+        for key, one in system_descriptions.load_system_descriptions(session, snapshots[0].campaign_id).items()
+    }
+    return make_undivided_computation(lambda: make_data_card_view(snapshots[0], ratings, kinds))
 
 
 def make_data_card_view(
@@ -77,12 +80,12 @@ def make_data_card_view(
         documents=int((lengths > 0).sum()) if known else None,
         segments=segments,
         words=words,
-        segments_per_document=_make_spread_view(stats.summarize_counts(lengths)) if known else None,
+        segments_per_document=_make_spread_view(stats.summarize_nonzero_counts(lengths)) if known else None,
         systems=int(used.size),
         raters=np.unique(rows.rater).size,
         ratings=len(rows),
         judgments=np.unique(rows.judgment).size,
-        ratings_per_output=_make_spread_view(stats.summarize_counts(outputs)),
+        ratings_per_output=_make_spread_view(stats.summarize_nonzero_counts(outputs)),
         outputs=int(used.size) * segments,
         rated_outputs=int(outputs.size),
         by_system=[
@@ -169,8 +172,8 @@ def _warnings(rows: Ratings, *, known: bool, words: int | None) -> list[str]:
     return warnings + ([] if words is not None else [UNKNOWN_WORDS])
 
 
-def _make_spread_view(spread: stats.CountSummary | None) -> CountSpreadView | None:
-    return None if spread is None else CountSpreadView(least=spread.least, median=spread.median, most=spread.most)
+def _make_spread_view(spread: stats.CountSummary | None) -> CountRange | None:
+    return None if spread is None else CountRange(least=spread.least, median=spread.median, most=spread.most)
 
 
 REPORT = Report(

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Cell, Table
 
 
-class CountSpreadView(FrozenFiniteResultModel):
+class CountRange(FrozenFiniteResultModel):
     """Least, median and most."""
 
     least: int
@@ -80,12 +80,12 @@ class DataCardView(ReportHeader):
     words: int | None = Field(
         description="Words of all sources, separated by white space; null if a source is unknown."
     )
-    segments_per_document: CountSpreadView | None
+    segments_per_document: CountRange | None
     systems: int
     raters: int
     ratings: int = Field(description="Ratings and repeats, one per judgment and system.")
     judgments: int
-    ratings_per_output: CountSpreadView | None
+    ratings_per_output: CountRange | None
     outputs: int = Field(description="Systems that were rated × segments of the test set.")
     rated_outputs: int
     by_system: list[SystemRatingSummary]
@@ -138,11 +138,11 @@ def _overview(view: DataCardView) -> Table:
 def _systems(view: DataCardView) -> Table:
     heads = ("System", "Kind", "Ratings", "Documents", "Segments", "Segments rated", "Mean score")
     sides: tuple[Alignment, ...] = ("left", "left", "right", "right", "right", "right", "right")
-    places = captions.choose_decimals(one.mean for one in view.by_system)
+    places = text_formatting.choose_decimals(one.mean for one in view.by_system)
     rows = [
         (
             *(one.system, one.kind, f"{one.ratings:,}", f"{one.documents:,}", f"{one.segments:,}"),
-            *("–" if one.rated is None else f"{one.rated:.0%}", captions.format_number(one.mean, places)),
+            *("–" if one.rated is None else f"{one.rated:.0%}", text_formatting.format_number(one.mean, places)),
         )
         for one in view.by_system
     ]
@@ -155,11 +155,11 @@ def _domains(view: DataCardView) -> Table:
 
 
 def _raters(view: DataCardView) -> Table:
-    places = captions.choose_decimals(one.mean for one in view.by_rater)
+    places = text_formatting.choose_decimals(one.mean for one in view.by_rater)
     rows = [
         (
             *(one.rater, f"{one.ratings:,}", f"{one.judgments:,}", f"{one.documents:,}"),
-            captions.format_number(one.mean, places),
+            text_formatting.format_number(one.mean, places),
         )
         for one in view.by_rater
     ]
@@ -176,7 +176,7 @@ def _format_integer(value: int | None) -> str:
     return "unknown" if value is None else f"{value:,}"
 
 
-def _format_spread(value: CountSpreadView | None) -> str:
+def _format_spread(value: CountRange | None) -> str:
     if value is None:
         return "–"
     same = value.least == value.most

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from app.reports.components.view import VarianceComponentsView, make_caption
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
 from app.reports.kit.charts.variance import (
-    RaterSeverity,
+    RaterSeverityMark,
     VarianceBar,
     plot_caterpillar,
     plot_rater_system_heat_map,
@@ -33,7 +33,7 @@ def plot_variance_components(view: VarianceComponentsView) -> bytes:
 
 def plot_rater_severities(view: VarianceComponentsView) -> bytes:
     """Draw each rater's severity with its interval."""
-    marks = [RaterSeverity(one.rater, one.severity, one.interval) for one in view.raters]
+    marks = [RaterSeverityMark(one.rater, one.severity, one.interval) for one in view.raters]
     notes = [*view.warnings, *_reason_if_missing(marks, "the severity of raters is not estimated"), make_caption(view)]
     return plot_caterpillar(_title(view, "Severity of raters"), _describe_sign(view), marks, notes)
 

@@ -18,15 +18,15 @@ from app.reports.components.view import (
 )
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix, round_scores
 from app.stats.components import degrees_of_freedom
-from app.stats.components.bootstrap import variance_component_interval
+from app.stats.components.bootstrap import compute_variance_component_interval
 from app.stats.components.fit import RandomEffects, VarianceComponentsFit
 from app.stats.components.generalizability import (
     DecisionStudyReliability,
     assign_confounded_variance_to_systems,
+    compute_mean_raters_per_item,
+    compute_variance_shares,
     estimate_reliability,
-    mean_raters_per_item,
-    system_variance,
-    variance_shares,
+    estimate_system_variance,
 )
 from app.stats.components.terms import NAMES, RESIDUAL, TERMS
 from app.stats.ratings import Floats, Ratings
@@ -37,12 +37,12 @@ def list_variance_components(
     fitted: VarianceComponentsFit, draws: Sequence[Mapping[str, float]]
 ) -> list[VarianceComponentLine]:
     """List every term, whether or not the model contains it; intervals are given if studies were drawn."""
-    of_all, out = variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
-    between = system_variance(fitted)
+    of_all, out = compute_variance_shares(fitted), {one.term: one.why for one in fitted.left_out}
+    between = estimate_system_variance(fitted)
     lines = [_line("system", between, of_all["system"], None)] if len(fitted.means) > 1 else []
     for term in (*TERMS, RESIDUAL):
         if term in fitted.components:
-            span = variance_component_interval(draws, term) if draws else None
+            span = compute_variance_component_interval(draws, term) if draws else None
             lines.append(_line(term, fitted.components[term], of_all[term], span))
         else:
             lines.append(_line(term, None, None, None, out.get(term)))
@@ -87,7 +87,7 @@ def list_system_contrasts(fitted: VarianceComponentsFit, sign: int) -> list[Syst
     differences = np.array([sign * d for *_, d, _ in contrasts])
     error = np.array([e for *_, e in contrasts])
     t = np.divide(np.abs(differences), error, out=np.full(differences.shape, np.inf), where=error > 0)
-    of = degrees_of_freedom.satterthwaite_degrees(fitted)
+    of = degrees_of_freedom.compute_satterthwaite_degrees(fitted)
     own = np.array([of[i, j] for i, j, *_ in contrasts])
     p = 2 * scipy.special.stdtr(own, -t)
     reach = error * scipy.special.stdtrit(own, 0.975)
@@ -148,15 +148,15 @@ def estimate_study_reliability(fitted: VarianceComponentsFit) -> DecisionStudyLi
     rows = fitted.rows
     decision_study = estimate_reliability(
         assign_confounded_variance_to_systems(fitted, fitted.components),
-        system_variance(fitted),
+        estimate_system_variance(fitted),
         documents=max(rows.mean_sampled_units_per_system, 1),
         segments=rows.n_segments / max(rows.n_sampled_units, 1),
-        ratings=max(1, round(mean_raters_per_item(fitted))),
+        ratings=max(1, round(compute_mean_raters_per_item(fitted))),
         raters=len(rows.raters),
     )
     return make_decision_study_line(decision_study)
 
 
-def make_decision_study_line(study_decision: DecisionStudyReliability) -> DecisionStudyLine:
+def make_decision_study_line(reliability: DecisionStudyReliability) -> DecisionStudyLine:
     """Return reliability in the form in which the report shows it."""
-    return DecisionStudyLine(**asdict(study_decision))
+    return DecisionStudyLine(**asdict(reliability))

@@ -21,11 +21,15 @@ from app.reports.inputs.variance_model_input import (
     load_ratings_with_variance_model,
     parse_component_draw_chunks,
 )
-from app.reports.kit import captions
-from app.reports.kit.report import Report, ReportWork
+from app.reports.kit import text_formatting
+from app.reports.kit.report import Report, ReportComputation
 from app.stats.aggregate import round_scores
 from app.stats.components.fit import VarianceComponentsFit
-from app.stats.components.generalizability import mean_raters_per_item, run_decision_studies, system_variance
+from app.stats.components.generalizability import (
+    compute_mean_raters_per_item,
+    estimate_system_variance,
+    run_decision_studies,
+)
 from app.stats.components.terms import NAMES
 from app.stats.ranking.design_checks import group_systems_linked_by_raters
 from app.stats.ratings import Ratings
@@ -47,9 +51,9 @@ class VarianceComponentsOptions(RecipeAndSeedOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: VarianceComponentsOptions
-) -> ReportWork[VarianceComponentsView]:
+) -> ReportComputation[VarianceComponentsView]:
     model = load_ratings_with_variance_model(session, snapshots[0], options, options.draws)
-    return ReportWork(
+    return ReportComputation(
         model.n_chunks,
         model.compute_component_draw_chunk,
         lambda parts: _view(model, parse_component_draw_chunks(parts)),
@@ -84,9 +88,9 @@ def _add_fit(
     sizes = run_decision_studies(fitted, documents=STUDY_SIZES, ratings=RATINGS_EACH)
     return plain.model_copy(
         update={
-            "ratings_per_item": mean_raters_per_item(fitted),
+            "ratings_per_item": compute_mean_raters_per_item(fitted),
             "components": lines.list_variance_components(fitted, draws),
-            "system_variance": system_variance(fitted),
+            "system_variance": estimate_system_variance(fitted),
             "typical_error": fitted.typical_contrast_error() if len(fitted.means) > 1 else None,
             "degrees": min((int(one.degrees) for one in of_pairs if one.degrees is not None), default=None),
             "systems": lines.list_adjusted_system_means(fitted, ratings),
@@ -117,10 +121,10 @@ def _warnings(model: RatingsWithVarianceModel) -> list[str]:
         )
     if fitted.rows.repeats:
         warnings.append(
-            f"{captions.pluralize(fitted.rows.repeats, 'repeated rating')}, averaged with the first one, because the "
-            "model has one rating per rater and output"
+            f"{text_formatting.pluralize(fitted.rows.repeats, 'repeated rating')}, averaged with the first one, "
+            "because the model has one rating per rater and output"
         )
-    if mean_raters_per_item(fitted) < 1 + 1e-9:
+    if compute_mean_raters_per_item(fitted) < 1 + 1e-9:
         warnings.append(
             "every output was rated once, so rater variance is confounded with that of documents and outputs; have "
             "some outputs rated twice"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.kit.table_making import make_aligned_table
 
 Interval = tuple[float, float]
 
@@ -122,7 +122,7 @@ def make_tables(view: VarianceComponentsView) -> Sequence[TableSection]:
 
 
 def _number(value: float | None, places: int) -> str:
-    return "–" if value is None else captions.format_number(value, places)
+    return "–" if value is None else text_formatting.format_number(value, places)
 
 
 def _span(interval: Interval | None, places: int) -> str:
@@ -131,7 +131,7 @@ def _span(interval: Interval | None, places: int) -> str:
 
 def _components(lines: Sequence[VarianceComponentLine]) -> Table:
     known = [abs(line.variance) for line in lines if line.variance]
-    places = captions.choose_decimals([max(known, default=1.0) / 10])
+    places = text_formatting.choose_decimals([max(known, default=1.0) / 10])
     heads: list[tuple[str, Alignment]] = [
         ("Source", "left"),
         ("Variance", "right"),
@@ -153,7 +153,7 @@ def _components(lines: Sequence[VarianceComponentLine]) -> Table:
 
 
 def _systems(lines: Sequence[AdjustedMeanLine]) -> Table:
-    places = captions.choose_decimals(line.error for line in lines)
+    places = text_formatting.choose_decimals(line.error for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Rank", "right"),
         ("System", "left"),
@@ -177,7 +177,7 @@ def _systems(lines: Sequence[AdjustedMeanLine]) -> Table:
 
 
 def _pairs(lines: Sequence[SystemContrastLine]) -> Table:
-    places = captions.choose_decimals(line.error for line in lines)
+    places = text_formatting.choose_decimals(line.error for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Better", "left"),
         ("Worse", "left"),
@@ -194,8 +194,8 @@ def _pairs(lines: Sequence[SystemContrastLine]) -> Table:
             _number(one.difference, places),
             _number(one.error, places),
             _span(one.interval, places),
-            captions.format_p_value(one.p_value),
-            captions.format_p_value(one.p_adjusted),
+            text_formatting.format_p_value(one.p_value),
+            text_formatting.format_p_value(one.p_adjusted),
         )
         for one in lines
     ]
@@ -203,7 +203,7 @@ def _pairs(lines: Sequence[SystemContrastLine]) -> Table:
 
 
 def _raters(lines: Sequence[RaterSeverityLine]) -> Table:
-    places = captions.choose_decimals(abs(line.severity) for line in lines)
+    places = text_formatting.choose_decimals(abs(line.severity) for line in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Rater", "left"),
         ("Severity", "right"),

@@ -23,7 +23,7 @@ from app.reports.composition.view import (
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import load_ratings_with_times
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Codes, Ratings
@@ -37,7 +37,7 @@ from app.stats.work_composition import (
     count_system_pairs_rarely_together,
 )
 from app.storage.db import Session
-from app.storage.texts import load_system_descriptions
+from app.storage.system_descriptions import load_system_descriptions
 
 NOTHING = "nothing is judged yet; collect or import judgments"
 REJECTED = "task rejected by quality control"
@@ -56,13 +56,13 @@ class CompositionOptions(BaseModel):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: CompositionOptions
-) -> ReportWork[CompositionView]:
+) -> ReportComputation[CompositionView]:
     snapshot = snapshots[0]
     ratings = load_ratings_with_times(session, snapshot, activity=False)
     known = load_system_descriptions(session, snapshot.campaign_id)
     humans = np.array([known[key].kind == "human" for key in ratings.rows.labels.systems], dtype=np.bool_)
     digest = ratings.head.data_hash
-    return make_undivided_work(lambda: _view(snapshot, ratings.rows, humans, digest, options))
+    return make_undivided_computation(lambda: _view(snapshot, ratings.rows, humans, digest, options))
 
 
 def _view(

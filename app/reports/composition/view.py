@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from app.reports.agreement.view import make_pseudonymizer
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.heat_map import HeatMap, plot_heat_map
 from app.reports.kit.charts.heat_map import HeatMapCell as Shade
 from app.reports.kit.report import ReportHeader, TableSection
@@ -139,7 +139,7 @@ def _owners(lines: Sequence[RaterOrTaskContents], names: Sequence[tuple[str, ...
     for name, line in zip(names, lines, strict=True):
         row = [*name, f"{line.tasks:,}", f"{line.judgments:,}", f"{line.systems:,}", f"{line.documents:,}"]
         for part in there:
-            row += [f"{line.count[part]:,}", captions.format_number(line.mean[part], PLACES)]
+            row += [f"{line.count[part]:,}", text_formatting.format_number(line.mean[part], PLACES)]
         rows.append(tuple(row))
     sides: list[Alignment] = ["left" if i < len(heads) else "right" for i in range(len(headings))]
     return Table(tuple(headings), tuple(sides), tuple(rows))
@@ -170,10 +170,11 @@ def _figures(line: RaterOrTaskContents) -> tuple[Cell, ...]:
 
 def make_caption(view: CompositionView) -> str:
     """Say what the figures are and which data they come from."""
-    counted = f"{captions.pluralize(view.n_judgments, 'judgment')}, {captions.pluralize(view.n_raters, 'rater')}"
+    counts = (view.n_judgments, "judgment"), (view.n_raters, "rater"), (view.n_tasks, "task")
+    counted = ", ".join(text_formatting.pluralize(n, noun) for n, noun in counts)
     version = next(iter(view.campaigns.values()))
     return (
-        f"{counted}, {captions.pluralize(view.n_tasks, 'task')}. Each row shows, of the tasks (or raters) with its "
+        f"{counted}. Each row shows, of the tasks (or raters) with its "
         f"system, the share that also had the system of the column. Data version {version}, method "
         f"{view.method_version}."
     )
@@ -196,7 +197,7 @@ def _map(view: CompositionView, meetings: SystemCoOccurrences, owner: Owner) -> 
         cells.append([Shade(n / own, f"{n / own:.2f}") if own else None for n in row])
     where = "in the same task" if owner == "task" else "with the same rater"
     title = f"Systems {where}: {next(iter(view.campaigns))}"
-    notes = [*map(captions.make_sentence, view.warnings), make_caption(view)]
+    notes = [*map(text_formatting.make_sentence, view.warnings), make_caption(view)]
     drawn = HeatMap(
         title=title,
         below=f"Of the {owner}s with the system of the row: the share that also had the system of the column",

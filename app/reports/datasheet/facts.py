@@ -16,7 +16,7 @@ from app.reports.card.view import DataCardView
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.exclusions_and_lock import ExclusionsAndLock, load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import RecipeSummary
 from app.stats.rating_metadata import RaterTable
@@ -135,7 +135,7 @@ def _sample(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
         least, most = min(segments), max(segments)
         documents = f" in {card.documents:,} documents" if card.documents is not None else ""
         yield "3.1.1", (f"{most:,}" if least == most else f"{least:,} to {most:,}") + f" segments{documents}"
-        accounts = "" if facts.people == card.raters else f", by {captions.pluralize(card.raters, 'account')}"
+        accounts = "" if facts.people == card.raters else f", by {text_formatting.pluralize(card.raters, 'account')}"
         yield "3.2.1", f"{facts.people:,}{accounts}"
     if facts.design is not None and facts.design.get("documents") is None:
         yield "3.1.2", "all documents of the test set; how the test set was chosen is not stored"
@@ -162,7 +162,7 @@ def _sample(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
 def _design(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
     lock = facts.stands.lock
     when = "before the first judgment" if lock and lock.preregistered else "after judgments had begun"
-    amended = f", {captions.pluralize(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
+    amended = f", {text_formatting.pluralize(lock.amendments, 'amendment')}" if lock and lock.amendments else ""
     yield (
         "3.3.1",
         f"registered in this program {when}, {lock.hash}{amended}" if lock else "no registration is stored here",
@@ -191,12 +191,12 @@ def _quality(facts: DatasheetFacts) -> str:
     rejected = sum(one.rejected for one in facts.card.by_role)
     parts = [f"control items: {', '.join(controls)}" if controls else "no control items"]
     parts += [f"{rejected:,} ratings of rejected tasks"] if rejected else []
-    parts.append(captions.pluralize(len(facts.stands.exclusions), "standing exclusion"))
+    parts.append(text_formatting.pluralize(len(facts.stands.exclusions), "standing exclusion"))
     return "; ".join(parts)
 
 
 def _criterion(facts: DatasheetFacts) -> Iterator[tuple[str, str]]:
-    protocol, scale = facts.protocol, facts.protocol.find_requested_measure(facts.options).scale
+    protocol, scale = facts.protocol, facts.protocol.get_requested_measure(facts.options).scale
     yield "4.1.3", RELATIVE[facts.campaign.basis]
     yield "4.2.1", "subjective"
     if facts.design is not None:

@@ -27,10 +27,10 @@ from app.reports.datasheet.view import (
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import load_ratings_with_times
-from app.reports.kit import captions
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit import text_formatting
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats.data_card import select_test_set_ratings
-from app.storage import rating_metadata, texts
+from app.storage import rating_metadata, system_descriptions
 from app.storage.db import Session
 
 # The question of the sheet, or the report, that covers a point of the checklist.
@@ -58,14 +58,17 @@ def _prepare(
     session: Session,
     snapshots: tuple[CampaignSnapshot, ...],
     options: DatasheetOptions,  # noqa: ARG001  (as every kind is asked)
-) -> ReportWork[DatasheetView]:
+) -> ReportComputation[DatasheetView]:
     ratings = load_ratings_with_times(session, snapshots[0], activity=False)
-    kinds = {key: one.kind for key, one in texts.load_system_descriptions(session, snapshots[0].campaign_id).items()}
+    kinds = {
+        key: one.kind
+        for key, one in system_descriptions.load_system_descriptions(session, snapshots[0].campaign_id).items()
+    }
     card = make_data_card_view(snapshots[0], ratings, kinds)
     raters = rating_metadata.load_rater_table(session, snapshots[0].campaign_id, ratings.rows.labels)
     people = {raters.person[code] for code in np.unique(select_test_set_ratings(ratings.rows).rater).tolist()}
     facts = load_datasheet_facts(session, snapshots[0], card, count_raters_with_each_attribute(raters), len(people))
-    return make_undivided_work(lambda: _view(facts))
+    return make_undivided_computation(lambda: _view(facts))
 
 
 def _view(facts: DatasheetFacts) -> DatasheetView:
@@ -128,11 +131,12 @@ def _methods(facts: DatasheetFacts, answers: Mapping[str, str]) -> str:
         if "2.5" in answers
         else ""
     )
-    documents = f" in {captions.pluralize(card.documents, 'document')}" if card.documents else ""
+    documents = f" in {text_formatting.pluralize(card.documents, 'document')}" if card.documents else ""
     sentences.append(
-        f"{captions.pluralize(facts.people, 'rater')} judged {captions.pluralize(card.systems, 'system')}{pair} on "
-        f"{captions.pluralize(card.segments, 'segment')}{documents} by {facts.protocol.title}, "
-        f"{captions.pluralize(card.ratings, 'rating')} in all."
+        f"{text_formatting.pluralize(facts.people, 'rater')} judged "
+        f"{text_formatting.pluralize(card.systems, 'system')}{pair} on "
+        f"{text_formatting.pluralize(card.segments, 'segment')}{documents} by {facts.protocol.title}, "
+        f"{text_formatting.pluralize(card.ratings, 'rating')} in all."
     )
     sentences.append(f"Judgments are {RESTS[facts.campaign.basis]}.")
     if facts.seed is not None and facts.design is not None:

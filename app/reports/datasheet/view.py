@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.reports.distributions.view import RaterScoreSpread, ScoreDistributionsView, SystemScoreSpread, make_caption
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
@@ -31,7 +37,7 @@ def _declare_histograms(
 ) -> CurveChart:
     panels = [
         CurvePanel(
-            f"{key}: mean {captions.format_number(line.mean, 2)}, n {line.n:,}",
+            f"{key}: mean {text_formatting.format_number(line.mean, 2)}, n {line.n:,}",
             [Curve(key, [ChartPoint(name, share) for name, share in zip(view.bins, line.shares, strict=True)])],
             to={what: key},
         )
@@ -49,7 +55,7 @@ def _histograms(
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * (HEIGHT + GAP)
     width = left + PLOT + FIGURES + MARGIN
-    notes = [make_caption(view), *(captions.make_sentence(w) for w in view.warnings)]
+    notes = [make_caption(view), *(text_formatting.make_sentence(w) for w in view.warnings)]
     if len(lines) > MOST:
         notes.append(f"The first {MOST} of {len(lines)}; the table lists all.")
     caption_lines = wrap_sentences(notes, width)
@@ -65,7 +71,7 @@ def _histograms(
             y = top + i * (HEIGHT + GAP)
             surface.add_text(left - 8, y + HEIGHT - 6, name, ha="right", size=8)
             _bars(surface, line.shares, highest, (left, y + HEIGHT), BLUE if what == "rater" else ORANGE)
-            text = f"mean {captions.format_number(line.mean, 2)}, n {line.n:,}"
+            text = f"mean {text_formatting.format_number(line.mean, 2)}, n {line.n:,}"
             surface.add_text(left + PLOT + 10, y + HEIGHT - 6, text, size=8, color=QUIET)
         if not shown:
             surface.add_text(MARGIN, top + 10, "nothing to draw", color=QUIET)

@@ -21,8 +21,8 @@ from app.reports.distributions.view import (
 )
 from app.reports.inputs.raw_ratings import NOTHING, RawRatings, RawRatingsOptions, load_raw_ratings
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit import text_formatting
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats.agreement import score_distributions as spread
 from app.stats.agreement.units import ValuesByUnit, make_document_units, make_segment_units
 from app.stats.ratings import Floats
@@ -45,7 +45,7 @@ class ScoreDistributionsOptions(RawRatingsOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ScoreDistributionsOptions
-) -> ReportWork[ScoreDistributionsView]:
+) -> ReportComputation[ScoreDistributionsView]:
     ratings = load_raw_ratings(session, snapshots[0], options)
     make = make_segment_units if options.unit == "segment" else make_document_units
     units = make(ratings.rows, repeated=options.repeats)
@@ -53,7 +53,7 @@ def _prepare(
     named = tuple(filter(None, (options.between or "").split(",")))
     units = _restrict_to_common_units(units, named) if named else units
     words = _words(session, ratings, options)
-    return make_undivided_work(lambda: _view(ratings, units, words, options, named))
+    return make_undivided_computation(lambda: _view(ratings, units, words, options, named))
 
 
 def _restrict_to_common_units(units: ValuesByUnit, named: tuple[str, ...]) -> ValuesByUnit:
@@ -102,7 +102,7 @@ def _view(
         between=list(named),
         n_units=units.n_units,
         n_common=common.n_units,
-        consensus=float(spread.unit_medians(common).mean()) if common.n_units else None,
+        consensus=float(spread.compute_unit_medians(common).mean()) if common.n_units else None,
         offset_sd=float(np.std(means, ddof=1)) if len(means) > 1 else None,
         bins=list(into.labels) if units.n_units else [],
         discrete=into.discrete,
@@ -124,7 +124,7 @@ def _warnings(ratings: RawRatings, units: ValuesByUnit, common: ValuesByUnit) ->
         return [nobody if len(ratings.rows) else NOTHING]
     if not common.n_units:
         return ["no unit was rated by two raters, so raters cannot be compared; have some rated twice"]
-    shared = captions.pluralize(common.n_units, "unit")
+    shared = text_formatting.pluralize(common.n_units, "unit")
     few = (
         [f"raters share only {shared}, so their comparison is imprecise; have more rated twice"]
         if common.n_units < FEW

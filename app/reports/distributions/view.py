@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.agreement.view import make_pseudonymizer
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
+from app.reports.kit.table_making import make_table
 
 PLACES = 2
 
@@ -87,7 +87,7 @@ def make_tables(view: ScoreDistributionsView) -> Sequence[TableSection]:
 
 
 def _number(value: float | None) -> str:
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
 def _share(value: float | None) -> str:
@@ -109,7 +109,7 @@ def _raters(view: ScoreDistributionsView) -> Table:
     )
     rows = [
         (
-            captions.make_printable(one.rater),
+            text_formatting.make_printable(one.rater),
             f"{one.n:,}",
             *map(_number, (one.mean, one.sd, one.median, one.others, one.shift, one.correlation)),
             _share(one.at_minimum),
@@ -127,7 +127,7 @@ def _systems(view: ScoreDistributionsView) -> Table:
         heads += ["Per 1,000 words", "Rank"]
     rows = []
     for system in view.systems:
-        cells = [captions.make_printable(system.system), f"{system.n_units:,}", f"{system.n:,}"]
+        cells = [text_formatting.make_printable(system.system), f"{system.n_units:,}", f"{system.n:,}"]
         cells += [
             _number(system.mean),
             _number(system.mean_of_medians),
@@ -143,7 +143,7 @@ def _systems(view: ScoreDistributionsView) -> Table:
 
 
 def _levels(view: ScoreDistributionsView) -> Table:
-    rows = [(captions.make_printable(one.system), *map(_share, one.shares)) for one in view.systems]
+    rows = [(text_formatting.make_printable(one.system), *map(_share, one.shares)) for one in view.systems]
     return make_table(("System", *view.bins), rows)
 
 

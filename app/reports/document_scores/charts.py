@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from app.reports.document_scores.view import DocumentScoresView, make_caption
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
@@ -28,7 +34,9 @@ def plot_score_scatter(view: DocumentScoresView) -> bytes:
     """Draw one dot per document, system and rater; on the dashed line both scores are equal."""
     width = LEFT + SIDE + GAP + SIDE + MARGIN
     bottom = HEAD + 16 + SIDE
-    caption_lines = wrap_sentences([make_caption(view), *(captions.make_sentence(w) for w in view.warnings)], width)
+    caption_lines = wrap_sentences(
+        [make_caption(view), *(text_formatting.make_sentence(w) for w in view.warnings)], width
+    )
     campaign = next(iter(view.campaigns))
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
@@ -57,8 +65,8 @@ def _dots(surface: DrawingSurface, view: DocumentScoresView, bottom: float) -> N
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         value = low + pad + share * (high - low - 2 * pad)
         x, y = at(value, value)
-        surface.add_text(x, bottom + 10, captions.format_number(value, 0), ha="center", size=7.5, color=QUIET)
-        surface.add_text(LEFT - 6, y, captions.format_number(value, 0), ha="right", size=7.5, color=QUIET)
+        surface.add_text(x, bottom + 10, text_formatting.format_number(value, 0), ha="center", size=7.5, color=QUIET)
+        surface.add_text(LEFT - 6, y, text_formatting.format_number(value, 0), ha="right", size=7.5, color=QUIET)
     xs, ys = zip(*(at(*point) for point in view.points), strict=True)
     surface.axes.scatter(xs, ys, s=7, color=BLUE, alpha=0.35, linewidths=0, zorder=3)
     surface.add_text(LEFT + SIDE / 2, bottom + 26, "mean of the segment scores", ha="center", size=8, color=QUIET)
@@ -71,7 +79,7 @@ def _by_length(surface: DrawingSurface, view: DocumentScoresView, bottom: float)
     for tenths in range(0, 11, 2):
         y = bottom - tenths / 10 * SIDE
         surface.add_line((left, left + SIDE), (y, y), color=FAINT, thick=0.8)
-        surface.add_text(left - 6, y, captions.format_number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
+        surface.add_text(left - 6, y, text_formatting.format_number(tenths / 10, 1), ha="right", size=7.5, color=QUIET)
     for i, correlation in enumerate(by_length):
         x = left + (i + 0.5) * wide
         surface.add_text(x, bottom + 10, correlation.documents, ha="center", size=7.5, color=QUIET)
@@ -83,5 +91,5 @@ def _by_length(surface: DrawingSurface, view: DocumentScoresView, bottom: float)
         if correlation.pearson is not None:
             y = bottom - max(correlation.pearson, 0.0) * SIDE
             surface.add_line((x, x), (y, y), color=color, marker="o")
-            surface.add_text(x + 7, y, captions.format_number(correlation.pearson, 2), size=7.5, color=INK)
+            surface.add_text(x + 7, y, text_formatting.format_number(correlation.pearson, 2), size=7.5, color=INK)
     surface.add_text(left + SIDE / 2, bottom + 36, "segments of the document", ha="center", size=8, color=QUIET)

@@ -26,13 +26,13 @@ from app.reports.inputs.raw_ratings import (
     load_raw_ratings,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats.agreement import bootstrap
 from app.stats.agreement.document_scores import (
     PARTS,
     DocumentAndSegmentScores,
     correlate_document_with_segment_scores,
-    document_score_pearson,
+    document_segment_score_pearson,
     join_document_and_segment_scores,
 )
 from app.stats.agreement.units import Repeated
@@ -58,13 +58,13 @@ class DocumentScoresOptions(RawRatingsOptions, BootstrapOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: DocumentScoresOptions
-) -> ReportWork[DocumentScoresView]:
+) -> ReportComputation[DocumentScoresView]:
     every = RawRatingsOptions(**{**options.model_dump(include=set(RawRatingsOptions.model_fields)), "roles": ALL_ROLES})
     ratings, whole_set = (
         keep_raters_of_every_segment(load_raw_ratings(session, snapshots[0], options), options),
         load_raw_ratings(session, snapshots[0], every),
     )
-    return make_undivided_work(lambda: _view(ratings, whole_set.rows, options))
+    return make_undivided_computation(lambda: _view(ratings, whole_set.rows, options))
 
 
 ALL_ROLES = "rating,repeat,reference,degraded,calibration"
@@ -146,7 +146,7 @@ def _line(
     coefficients = correlate_document_with_segment_scores(data, part, where)
     interval = None
     if options.bootstrap and coefficients.pearson is not None:
-        of, held = document_score_pearson(data, part, where), np.unique(data.document[where])
+        of, held = document_segment_score_pearson(data, part, where), np.unique(data.document[where])
         drawn = [
             of(
                 bootstrap.bootstrap_document_counts_of_subset(

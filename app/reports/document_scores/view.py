@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from app.reports.agreement.view import Interval
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Alignment, Cell, Table
@@ -82,10 +82,10 @@ def _table(view: DocumentScoresView, lines: Sequence[DocumentScoreCorrelation]) 
             describe_document_length_range(one.documents),
             PARTS[one.part],
             f"{one.n:,}",
-            captions.format_number(one.pearson, PLACES),
-            captions.format_interval(one.interval, PLACES),
-            captions.format_number(one.spearman, PLACES),
-            captions.format_number(one.kendall, PLACES),
+            text_formatting.format_number(one.pearson, PLACES),
+            text_formatting.format_interval(one.interval, PLACES),
+            text_formatting.format_number(one.spearman, PLACES),
+            text_formatting.format_number(one.kendall, PLACES),
         )
         for one in lines
     ]

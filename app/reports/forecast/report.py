@@ -24,25 +24,25 @@ from app.reports.forecast.view import (
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.variance_model_input import RatingsWithVarianceModel, load_ratings_with_variance_model
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.variance import plot_replication_bars
-from app.reports.kit.report import Report, ReportWork
+from app.reports.kit.report import Report, ReportComputation
 from app.reports.power.options import PowerOptions
 from app.reports.power.planner import PowerPlanner
 from app.stats.aggregate import ScoreMatrix, average_ratings_per_segment, make_score_matrix, round_scores
 from app.stats.components.bootstrap import ParametricBootstrap
 from app.stats.components.generalizability import (
     assign_confounded_variance_to_systems,
+    compute_mean_raters_per_item,
     make_planning_components,
-    mean_raters_per_item,
 )
-from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
-from app.stats.gate.gate import system_difference_by_document
+from app.stats.gate.failures import RARE, compute_chance_of_no_failure, compute_documents_to_see_failure
+from app.stats.gate.gate import compute_system_difference_by_document
 from app.stats.planning.pilot import forecast_srp_by_bootstrap, prepare_pilot_ratings
-from app.stats.planning.planning import StudyLayout, VarianceComponents
+from app.stats.planning.power_and_cost import StudyLayout, VarianceComponents
 from app.stats.planning.simulated_studies import WORLDS, Pool, RankingStabilityForecast, forecast_ranking_stability
 from app.stats.ranking import caveats
-from app.stats.ranking.design_checks import find_system_pairs_linked_by_raters, is_unpaired
+from app.stats.ranking.design_checks import find_system_pairs_linked_by_raters, has_no_common_segments
 from app.stats.ratings import Bools, Floats
 from app.stats.replication_forecast import forecast_replication, forecast_replication_by_bootstrap
 from app.storage.db import Session
@@ -130,7 +130,9 @@ class StabilityForecaster:
             return {"why": planner.components}
         rows = self.data.rows
         if each is None:
-            each = max(1, round(mean_raters_per_item(self.data.components_fit))) if self.data.components_fit else 1
+            each = (
+                max(1, round(compute_mean_raters_per_item(self.data.components_fit))) if self.data.components_fit else 1
+            )
         layout = StudyLayout(
             max(rows.mean_sampled_units_per_system, 1),
             planner.segments_per_document,
@@ -154,7 +156,7 @@ class StabilityForecaster:
             for components, means, worlds in self._draw_worlds(planner, planner.components, rng)
         ]
         return {
-            **average_forecasts_over_simulated_worlds(forecasts),
+            **average_forecasts_over_parameter_draws(forecasts),
             "studies": sum(one.worlds * one.studies for one in forecasts),
         }
 
@@ -183,7 +185,10 @@ class StabilityForecaster:
         if not self.data.ratings.documents_known:
             return []
         matrix, sign = self.segment_score_matrix, self.data.ratings.better_sign
-        order, paired = np.argsort(-sign * round_scores(matrix.system_means()), kind="stable"), not is_unpaired(matrix)
+        order, paired = (
+            np.argsort(-sign * round_scores(matrix.system_means()), kind="stable"),
+            not has_no_common_segments(matrix),
+        )
         n = order.size
         reach = n if n * (n - 1) // 2 <= MOST_PAIRS else 2
         at = [(int(order[i]), int(order[j])) for i in range(n) for j in range(i + 1, min(n, i + reach))]
@@ -192,7 +197,9 @@ class StabilityForecaster:
 
     def _pair(self, first: int, second: int, rng: np.random.Generator, *, paired: bool) -> PairForecastLine:
         matrix = self.segment_score_matrix
-        differences = system_difference_by_document(matrix, first, second, self.data.ratings.better_sign, paired=paired)
+        differences = compute_system_difference_by_document(
+            matrix, first, second, self.data.ratings.better_sign, paired=paired
+        )
         sums, counts = differences.sums, differences.weights
         analytic = forecast_replication(sums, counts, alpha=self.options.alpha)
         swapped = analytic.difference is not None and analytic.difference < 0
@@ -218,7 +225,7 @@ class StabilityForecaster:
         )
 
 
-def average_forecasts_over_simulated_worlds(forecasts: Sequence[RankingStabilityForecast]) -> dict[str, Any]:
+def average_forecasts_over_parameter_draws(forecasts: Sequence[RankingStabilityForecast]) -> dict[str, Any]:
     """Average the forecasts of possible worlds; low and high enclose nine tenths of their SRP values."""
     if len(forecasts) == 1:
         return asdict(forecasts[0])
@@ -240,19 +247,19 @@ AVERAGED = ("srp", "mean_significant_pairs", "share_without_significance", "reta
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RankingForecastOptions
-) -> ReportWork[RankingForecastView]:
+) -> ReportComputation[RankingForecastView]:
     forecast = StabilityForecaster(
         options, load_ratings_with_variance_model(session, snapshots[0], options, 0), snapshots[0].campaign.protocol
     )
     chunks = len(METHODS) + 1 if len(forecast.data.ratings) else 0
-    return ReportWork(chunks, forecast.compute_chunk, lambda parts: _view(forecast, parts))
+    return ReportComputation(chunks, forecast.compute_chunk, lambda parts: _view(forecast, parts))
 
 
 def _view(forecast: StabilityForecaster, parts: Sequence[bytes]) -> RankingForecastView:
     data = forecast.data
     planner = PowerPlanner(PowerOptions(), data, forecast.protocol)
     known = bool(parts) and not isinstance(planner.components, str)
-    each = mean_raters_per_item(data.components_fit) if data.components_fit else None
+    each = compute_mean_raters_per_item(data.components_fit) if data.components_fit else None
     return RankingForecastView(
         campaigns=data.inputs.data_version_by_campaign,
         data_hash=data.inputs.data_hash,
@@ -288,12 +295,12 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
         )
     if not forecast.data.ratings.documents_known:
         warnings.append("documents are unknown, so pairs are not forecast; import the documents if there are any")
-    elif is_unpaired(forecast.segment_score_matrix):
+    elif has_no_common_segments(forecast.segment_score_matrix):
         warnings.append(
             "no two systems share a segment, so pairs are forecast from each system's own documents; have systems "
             "judged on the same texts"
         )
-    warnings += caveats.document_claim_assumption_caveats(forecast.data.ratings, forecast.segment_score_matrix)
+    warnings += caveats.make_document_claim_caveats(forecast.data.ratings, forecast.segment_score_matrix)
     if forecast.data.ratings.documents_known:
         warnings += list_few_document_warnings(forecast.segment_score_matrix.n_documents)
     return [*warnings, *forecast.data.list_imbalance_warnings()]
@@ -301,11 +308,11 @@ def _warnings(forecast: StabilityForecaster, each: float | None) -> list[str]:
 
 def list_few_document_warnings(documents: int) -> list[str]:
     """Warn of what so few documents cannot forecast."""
-    enough = documents_needed_to_see_failure(RARE, 0.05)
+    enough = compute_documents_to_see_failure(RARE, 0.05)
     if not 0 < documents < enough:
         return []
-    hidden = chance_of_no_failure(documents)
-    those = captions.pluralize(documents, "document")
+    hidden = compute_chance_of_no_failure(documents)
+    those = text_formatting.pluralize(documents, "document")
     what = f"{those} can hide rare failures: if {RARE:.0%} of all documents fail, the probability that"
     why = f"none of these does is {hidden:.2f}, and a study that includes some finds another difference"
     return [f"{what} {why}; judge {enough} documents"]

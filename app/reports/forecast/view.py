@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.kit.table_making import make_aligned_table
 
 Method = Literal["document_bootstrap", "components_same_raters", "components_new_raters"]
 IN_WORDS: dict[Method, str] = {
@@ -83,7 +83,7 @@ def make_tables(view: RankingForecastView) -> Sequence[TableSection]:
 
 
 def _share(value: float | None, places: int = 2) -> str:
-    return "–" if value is None else captions.format_number(value, places)
+    return "–" if value is None else text_formatting.format_number(value, places)
 
 
 def _studies(lines: Sequence[StudyForecastLine]) -> Table:
@@ -114,7 +114,7 @@ def _studies(lines: Sequence[StudyForecastLine]) -> Table:
 
 
 def _pairs(lines: Sequence[PairForecastLine]) -> Table:
-    places = captions.choose_decimals(one.difference for one in lines)
+    places = text_formatting.choose_decimals(one.difference for one in lines)
     heads: list[tuple[str, Alignment]] = [
         ("Better", "left"),
         ("Worse", "left"),
@@ -129,7 +129,7 @@ def _pairs(lines: Sequence[PairForecastLine]) -> Table:
         (
             one.better,
             one.worse,
-            captions.format_number(one.difference, places),
+            text_formatting.format_number(one.difference, places),
             _share(one.same_direction),
             _share(one.significant_again),
             _share(one.bootstrap_same_direction),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from app.domain.recipe import Recipe
 from app.reports.inputs.recipe_input import RecipeInput
-from app.stats.gate.failures import RARE, chance_of_no_failure, documents_needed_to_see_failure
+from app.stats.gate.failures import RARE, compute_chance_of_no_failure, compute_documents_to_see_failure
 from app.stats.gate.gate import GateDecision, GateRule
-from app.stats.gate.skewness import documents_needed_at_skewness
+from app.stats.gate.skewness import compute_documents_for_skewness
 from app.stats.ranking.design_checks import group_systems_linked_by_raters
 from app.stats.selection import select_rows_by_recipe
 
@@ -15,16 +15,16 @@ def list_decision_caveats(decision: GateDecision, rule: GateRule) -> list[str]:
     """Return warnings about a decision that gives a difference, whether or not the claim is accepted."""
     if decision.difference is None:
         return []
-    caveats, n, enough = [], decision.documents, documents_needed_to_see_failure(RARE, 0.05)
+    caveats, n, enough = [], decision.documents, compute_documents_to_see_failure(RARE, 0.05)
     if n < enough:
         let = "0.18 to 0.27" if rule.claim != "equivalent" else "0.01"
         caveats.append(
             f"{n} documents can hide rare failures: if {RARE:.0%} of all documents fail, the probability that none of "
-            f"these does is {chance_of_no_failure(n):.2f}, and the gate approved a candidate that such failures bring "
-            f"down to the baseline in {let} of simulated campaigns of 6 to 30 documents; judge {enough} documents, or "
-            "bound the share of documents with a critical error (`max_critical`)"
+            f"these does is {compute_chance_of_no_failure(n):.2f}, and the gate approved a candidate that such "
+            f"failures bring down to the baseline in {let} of simulated campaigns of 6 to 30 documents; judge {enough} "
+            "documents, or bound the share of documents with a critical error (`max_critical`)"
         )
-    if decision.skewness is not None and n < (needed := documents_needed_at_skewness(decision.skewness)):
+    if decision.skewness is not None and n < (needed := compute_documents_for_skewness(decision.skewness)):
         caveats.append(
             f"differences of documents are skewed ({decision.skewness:.1f}): Student's t needs about {needed:,} "
             f"documents, and there are {n}; bounds are corrected for the skewness of these documents, so judge more if "

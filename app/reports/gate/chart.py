@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
@@ -29,30 +29,32 @@ class GateChartContent:
     notes: Sequence[str]
 
 
-def _declare_gate(view: GateChartContent) -> RowChart:
-    margin = view.margin or 0.0
-    lines = {0.0, -margin, *([margin] if view.two_sided else [])}
-    interval = None if view.low is None or view.high is None else (view.low, view.high)
-    marks = [RowChartMark("difference", view.difference, interval, view.verdict)]
+def _declare_gate(content: GateChartContent) -> RowChart:
+    margin = content.margin or 0.0
+    lines = {0.0, -margin, *([margin] if content.two_sided else [])}
+    interval = None if content.low is None or content.high is None else (content.low, content.high)
+    marks = [RowChartMark("difference", content.difference, interval, content.verdict)]
     return RowChart(
-        view.title, "difference; the claim holds if the whole interval is beyond the line", marks, sorted(lines)
+        content.title, "difference; the claim holds if the whole interval is beyond the line", marks, sorted(lines)
     )
 
 
 @attach_chart_declaration(_declare_gate)
-def plot_gate_chart(view: GateChartContent) -> bytes:
+def plot_gate_chart(content: GateChartContent) -> bytes:
     """Draw a line from one bound to the other, with the region in which the claim holds shaded, as SVG."""
-    sentences = wrap_sentences(view.notes, WIDTH)
+    sentences = wrap_sentences(content.notes, WIDTH)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(WIDTH, TALL + len(sentences) * LINE + MARGIN)
-        surface.add_heading(view.title, f"{view.verdict}. The claim holds if the whole interval is in the shaded area")
-        if view.low is None or view.high is None or view.difference is None:
+        surface.add_heading(
+            content.title, f"{content.verdict}. The claim holds if the whole interval is in the shaded area"
+        )
+        if content.low is None or content.high is None or content.difference is None:
             surface.add_text(MARGIN, HEAD + 50, "There is no difference to show.", color=QUIET)
         else:
-            _interval(surface, view, view.low, view.difference, view.high)
+            _interval(surface, content, content.low, content.difference, content.high)
         surface.add_caption(sentences, TALL)
-        return canvas.figure_to_svg(surface.figure, title=view.title)
+        return canvas.figure_to_svg(surface.figure, title=content.title)
 
 
 def _interval(surface: DrawingSurface, view: GateChartContent, low: float, middle: float, high: float) -> None:
@@ -79,8 +81,8 @@ def _interval(surface: DrawingSurface, view: GateChartContent, low: float, middl
     for value in (low, high):
         surface.add_box(at(value) - 1.2, y - 7, 2.4, 14, fill=colour)
     surface.add_box(at(middle) - 4, y - 4, 8, 8, fill=colour if view.holds else GROUND, edge=colour, thick=1.6)
-    places = captions.choose_decimals([low, middle, high])
+    places = text_formatting.choose_decimals([low, middle, high])
     for value, up in ((low, False), (middle, True), (high, False)):
         surface.add_text(
-            at(value), y - 16 if up else y + 18, captions.format_number(value, places), ha="center", size=8.5
+            at(value), y - 16 if up else y + 18, text_formatting.format_number(value, places), ha="center", size=8.5
         )

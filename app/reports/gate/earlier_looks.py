@@ -32,11 +32,11 @@ class EarlierLooks:
     earlier: tuple[int, ...] = ()
 
     @property
-    def describe_alpha_guarantee(self) -> Promise:
-        """Say whether alpha holds; it does at the first look."""
+    def alpha_guarantee(self) -> Promise:
+        """Whether alpha holds; it does at the first look."""
         return "none" if self.earlier else "one look"
 
-    def warnings(self) -> list[str]:
+    def list_warnings(self) -> list[str]:
         """Return the warnings; there are none at the first look."""
         n = len(self.earlier)
         if not n:
@@ -68,7 +68,7 @@ def load_earlier_looks(session: Session, snapshot: CampaignSnapshot, candidate: 
     )
 
 
-def make_earlier_looks_key_part(session: Session, snapshot: CampaignSnapshot) -> Sequence[object]:
+def make_earlier_looks_cache_key(session: Session, snapshot: CampaignSnapshot) -> Sequence[object]:
     """Return all earlier comparisons for the key of the report, because the report mentions them."""
     return sorted(set(_list_earlier_comparisons(session, snapshot)))
 

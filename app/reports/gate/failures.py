@@ -29,12 +29,12 @@ class FailingRatings:
     by: str
 
 
-def find_failing_ratings(session: Session, inputs: RecipeInput, score: float | None) -> FailingRatings | None:
-    """Find failures by a score at least as bad as `score` if it is given, else by errors; None if none are marked."""
+def find_failing_ratings(session: Session, inputs: RecipeInput, failing_score: float | None) -> FailingRatings | None:
+    """Find failures by a score at least as bad as `failing_score` if given, else by errors; None if none are marked."""
     rows, marked = inputs.rows, inputs.marked
-    if score is not None:
-        failed = rows.score <= score if rows.higher_is_better else rows.score >= score
-        return FailingRatings(failed, f"a rating of {score:g} or {'less' if rows.higher_is_better else 'more'}")
+    if failing_score is not None:
+        failed = rows.score <= failing_score if rows.higher_is_better else rows.score >= failing_score
+        return FailingRatings(failed, f"a rating of {failing_score:g} or {'less' if rows.higher_is_better else 'more'}")
     widget = (
         None if marked is None else next((w for w in marked.reading.protocol.form if isinstance(w, SpansWidget)), None)
     )
@@ -71,17 +71,17 @@ def make_failures_view(
     return FailuresView(by=failing.by, candidate=candidate, baseline=baseline)
 
 
-def withhold_claim_by_failures(
-    decision: GateDecision, failures: FailuresView | None, most: float | None
+def withhold_claim_above_failure_limit(
+    decision: GateDecision, failures: FailuresView | None, max_share: float | None
 ) -> tuple[GateDecision, list[str]]:
     """Reject a claim about the mean if the candidate may fail on more documents than are allowed."""
-    if most is None or failures is None or not decision.holds:
+    if max_share is None or failures is None or not decision.holds:
         return decision, []
     share = failures.candidate.documents
-    if share.high <= most:
+    if share.high <= max_share:
         return decision, []
     why = (
         f"the claim about the mean would hold, but {share.found} of {share.n} documents of the candidate have "
-        f"{failures.by}, so up to {share.high:.1%} of all may have one, and at most {most:.1%} are allowed"
+        f"{failures.by}, so up to {share.high:.1%} of all may have one, and at most {max_share:.1%} are allowed"
     )
     return replace(decision, holds=False, verdict="inconclusive"), [why]

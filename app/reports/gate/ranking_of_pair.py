@@ -15,10 +15,10 @@ def find_pair_row(ranking: Ranking, candidate: str, baseline: str) -> PairRow | 
 
 
 def orient_interval_to_candidate(
-    row: PairRow | None, candidate: str, which: Literal["new_raters_interval", "new_domains_interval"]
+    row: PairRow | None, candidate: str, interval_name: Literal["new_raters_interval", "new_domains_interval"]
 ) -> list[float] | None:
     """Return an interval of the difference, oriented so that positive values mean that the candidate is better."""
-    ends = None if row is None else getattr(row, which)
+    ends = None if row is None else getattr(row, interval_name)
     if row is None or ends is None:
         return None
     low, high = ends

@@ -13,13 +13,13 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import KEY_PATTERN
 from app.domain.recipe import Normalize, Recipe
 from app.reports.gate.caveats import explain_systems_confounded_with_raters, list_decision_caveats
-from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_key_part
+from app.reports.gate.earlier_looks import NEVER, EarlierLooks, load_earlier_looks, make_earlier_looks_cache_key
 from app.reports.gate.failures import (
     FailingRatings,
     find_failing_ratings,
     make_failures_view,
     make_missing_failure_definition_error,
-    withhold_claim_by_failures,
+    withhold_claim_above_failure_limit,
 )
 from app.reports.gate.ranking_of_pair import find_pair_row, make_recipe_pair_verdict, orient_interval_to_candidate
 from app.reports.gate.view import (
@@ -34,16 +34,16 @@ from app.reports.inputs import named_recipes
 from app.reports.inputs.expected_time import AT_ONCE, CampaignTestSetSize, estimate_resampling_seconds
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.stats.gate import replication as gate_replication
 from app.stats.gate.gate import (
     Claim,
     GateDecision,
     GateRule,
     SystemDifferenceByDocument,
+    compute_system_difference_by_document,
     decide_claim,
     make_no_data_gate_decision,
-    system_difference_by_document,
 )
 from app.stats.ranking.pair_rows import uses_common_segments
 from app.stats.ranking.ranking import rank_systems
@@ -97,12 +97,14 @@ class GateOptions(RecipeAndSeedOptions):
     normalize: Normalize | None = Field(None, description="Overrides the recipe; none keeps the protocol's unit.")
     alpha: Annotated[float, Field(ge=1e-6, lt=0.5)] | None = Field(None, description="Overrides the recipe.")
 
-    def rule(self, recipe: Recipe) -> GateRule:
+    def make_rule(self, recipe: Recipe) -> GateRule:
         """Return the rule by which the claim is decided."""
         return GateRule(self.claim, self.margin or 0.0, recipe.alpha)
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: GateOptions) -> ReportWork[GateView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: GateOptions
+) -> ReportComputation[GateView]:
     if options.candidate == options.baseline:
         raise _invalid_option("baseline", "must not be the candidate")
     if (options.margin is None) != (options.claim == "better"):
@@ -123,7 +125,7 @@ def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options:
     evidence = FailuresAndEarlierLooks(
         failed, load_earlier_looks(session, snapshots[0], options.candidate, options.baseline)
     )
-    return make_undivided_work(partial(_view, inputs, options, evidence))
+    return make_undivided_computation(partial(_view, inputs, options, evidence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,7 @@ class FailuresAndEarlierLooks:
 
 def _takes_long(session: Session, snapshots: Sequence[CampaignSnapshot], options: GateOptions) -> bool:
     """Decide by the size of the campaign; the gate ranks without rank sets."""
-    recipe = replace(named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
+    recipe = replace(named_recipes.resolve_recipe(session, snapshots[0].campaign.key, options.recipe), rank_sets=False)
     return estimate_resampling_seconds(CampaignTestSetSize.load(session, snapshots[0].campaign_id), recipe) > AT_ONCE
 
 
@@ -148,13 +150,13 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
     asked_of = replace(inputs.recipe, influence=False, rank_sets=False)
     ranking = rank_systems(inputs.rows, asked_of, inputs.documents, inputs.errors_without_weight)
     recipe = ranking.recipe
-    rule = options.rule(recipe)
+    rule = options.make_rule(recipe)
     differences, decision = _decide(inputs, recipe, options, rule)
     again, point = _forecast_replication(inputs, recipe, options, rule, differences, decision)
     row, tails = find_pair_row(ranking, options.candidate, options.baseline), None
     if evidence.failures is not None and decision.difference is not None:
         tails = make_failures_view(inputs, recipe, evidence.failures, (options.candidate, options.baseline), rule.alpha)
-    held, why = withhold_claim_by_failures(decision, tails, options.max_critical)
+    held, why = withhold_claim_above_failure_limit(decision, tails, options.max_critical)
     holds, verdict, refused = _with_replication(held, again, options)
     return GateView(
         campaigns=inputs.data_version_by_campaign,
@@ -166,7 +168,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
             *ranking.warnings,
             *_warnings(options, ranking, decision, again),
             *list_decision_caveats(decision, rule),
-            *([] if decision.difference is None else evidence.looks.warnings()),
+            *([] if decision.difference is None else evidence.looks.list_warnings()),
             *[*why, *refused],
         ],
         candidate=options.candidate,
@@ -196,7 +198,7 @@ def _view(inputs: RecipeInput, options: GateOptions, evidence: FailuresAndEarlie
         max_critical=options.max_critical,
         planned_documents=options.documents,
         earlier_looks=list(evidence.looks.earlier),
-        promise=evidence.looks.describe_alpha_guarantee,
+        promise=evidence.looks.alpha_guarantee,
         replication=None if again is None else _replication(again),
         min_replication=options.min_replication,
         srp=None if point is None else point.srp,
@@ -246,7 +248,7 @@ def _document_differences(
     pair = names.index(options.candidate), names.index(options.baseline)
     shared = reduce_pairs_to_common_segments(matrix, rows.better_sign, unit="document")
     paired = uses_common_segments(recipe, shared)
-    return system_difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
+    return compute_system_difference_by_document(matrix, *pair, rows.better_sign, paired=paired)
 
 
 def _make_undecided(inputs: RecipeInput) -> GateDecision:
@@ -421,6 +423,6 @@ REPORT: Report[GateOptions, GateView] = Report(
     charts={"default": plot_gate_interval},
     caption=make_caption,
     takes_long=_takes_long,
-    extra_key=make_earlier_looks_key_part,
+    extra_key=make_earlier_looks_cache_key,
     own_routes=True,
 )

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.gate.chart import GateChartContent, plot_gate_chart
 from app.reports.gate.earlier_looks import Promise
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.columns import Column, File, make_csv_headings_and_rows
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
@@ -173,15 +173,15 @@ def _domain_lines(view: GateView, places: int) -> list[tuple[str, str]]:
 
 def make_tables(view: GateView) -> Sequence[TableSection]:
     """Make one table with each figure and its name."""
-    places = captions.choose_decimals([view.difference, *(view.interval or ())])
+    places = text_formatting.choose_decimals([view.difference, *(view.interval or ())])
     rows = [
         ("Claim", make_claim_sentence(view)),
         ("Verdict", f"{'holds' if view.holds else 'does not hold'}: {VERDICTS[view.verdict]}"),
-        ("Difference", captions.format_number(view.difference, places)),
+        ("Difference", text_formatting.format_number(view.difference, places)),
         (f"{view.interval_level:.0%} interval", _interval(view, places)),
         (f"{1 - view.alpha:.0%} interval, new raters too", _format_interval(view.new_raters_interval, places)),
         *_domain_lines(view, places),
-        ("p", captions.format_p_value(view.p_value)),
+        ("p", text_formatting.format_p_value(view.p_value)),
         *_failures(view),
         ("Level", _level(view)),
         *_replication(view),
@@ -200,7 +200,9 @@ def _interval(view: GateView, places: int) -> str:
 def _format_interval(interval: Sequence[float] | None, places: int) -> str:
     if interval is None:
         return "–"
-    return f"{captions.format_number(interval[0], places)} to {captions.format_number(interval[1], places)}"
+    return (
+        f"{text_formatting.format_number(interval[0], places)} to {text_formatting.format_number(interval[1], places)}"
+    )
 
 
 def _failures(view: GateView) -> list[tuple[str, str]]:
@@ -216,7 +218,7 @@ def _failures(view: GateView) -> list[tuple[str, str]]:
 
 
 def _share(share: FailureShareView) -> str:
-    return f"{share.found:,} of {share.n:,}, up to {captions.format_number(100 * share.high, 1)} % of all"
+    return f"{share.found:,} of {share.n:,}, up to {text_formatting.format_number(100 * share.high, 1)} % of all"
 
 
 def _level(view: GateView) -> str:
@@ -244,8 +246,8 @@ def _chance(value: float | None) -> str:
 def _srp(view: GateView) -> str:
     if view.srp is None:
         return "–"
-    pairs = captions.format_number(view.srp_significant_pairs, 1)
-    return f"{captions.format_number(view.srp, 3)}, {pairs} significant pairs per study"
+    pairs = text_formatting.format_number(view.srp_significant_pairs, 1)
+    return f"{text_formatting.format_number(view.srp, 3)}, {pairs} significant pairs per study"
 
 
 def _by_recipe(view: GateView) -> str:
@@ -255,11 +257,11 @@ def _by_recipe(view: GateView) -> str:
     if comparison.p_value is None:
         return f"{comparison.better} ranks higher, not testable ({comparison.test})"
     if comparison.significantly_better not in (None, comparison.better):
-        p = captions.format_p_value(_reverse(comparison))
+        p = text_formatting.format_p_value(_reverse(comparison))
         other = comparison.significantly_better
         return f"{comparison.better} ranks higher, but {other} is significantly better, p {p} ({comparison.test})"
     verdict = "significant" if comparison.significant else "not significant"
-    p = captions.format_p_value(comparison.p_adjusted)
+    p = text_formatting.format_p_value(comparison.p_adjusted)
     return f"{comparison.better} ranks higher, {verdict}, p {p} ({comparison.test})"
 
 
@@ -290,7 +292,7 @@ def _share_of(share: FailureShareView) -> float | None:
 
 COLUMNS: Sequence[Column[GateView]] = (
     *(Column(key=key) for key in ("candidate", "baseline", "claim", "margin", "alpha", "holds", "verdict")),
-    Column(key="p_value", value=lambda view: captions.format_p_value_for_csv(view.p_value)),
+    Column(key="p_value", value=lambda view: text_formatting.format_p_value_for_csv(view.p_value)),
     Column(key="difference"),
     Column(key="interval_low", value=_end(0)),
     Column(key="interval_high", value=_end(1)),
@@ -342,6 +344,6 @@ def plot_gate_interval(view: GateView) -> bytes:
         high=high,
         margin=view.margin,
         two_sided=view.claim == "equivalent",
-        notes=[*map(captions.make_sentence, view.warnings), make_caption(view)],
+        notes=[*map(text_formatting.make_sentence, view.warnings), make_caption(view)],
     )
     return plot_gate_chart(drawn)

@@ -15,7 +15,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.agreement.units import Repeated, ValuesByUnit, make_segment_units
 from app.stats.calibration.language_pairs import CalibrationPairRatings, LanguagePairRatings
 from app.stats.ratings import Bools, Floats, RatingRole
-from app.storage import texts
+from app.storage import system_descriptions
 from app.storage.calibration_items import CalibrationItem, load_calibration_items
 from app.storage.db import Session
 from app.storage.linked_people import load_person_keys_by_rater
@@ -86,7 +86,10 @@ def load_campaign_calibration_split(
     question = RawRatingsOptions(scoring=options.scoring, roles=",".join(ROLES), repeats=options.repeats)
     ratings = load_raw_ratings(session, snapshot, question)
     rows, items = ratings.rows, load_calibration_items(session, snapshot.campaign_id)
-    kinds = {key: known.kind for key, known in texts.load_system_descriptions(session, snapshot.campaign_id).items()}
+    kinds = {
+        key: known.kind
+        for key, known in system_descriptions.load_system_descriptions(session, snapshot.campaign_id).items()
+    }
     pair = np.array([key in items for key in rows.labels.documents] or [False])[rows.document]
     human = np.array([kinds.get(key) == "human" for key in rows.labels.systems] or [False])[rows.system]
     calibration = (rows.role == RatingRole.CALIBRATION) | pair
@@ -151,8 +154,8 @@ def find_agreed_scores(split: CampaignCalibrationSplit, units: ValuesByUnit) -> 
     return np.array([np.nan if k is None or k.consensus is None else k.consensus for k in known], dtype=np.float64)
 
 
-def count_items_without_agreed_score(split: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
-    """Count the calibration items of a campaign that are dropped because they have no agreed score."""
+def list_items_dropped_without_consensus(split: CampaignCalibrationSplit, repeats: Repeated) -> list[dict[str, Any]]:
+    """List, for `dropped`, how many calibration items are dropped because they have no agreed score; may be empty."""
     n = int((~np.isfinite(find_agreed_scores(split, make_values_by_unit(split, split.calibration, repeats)))).sum())
     return [{"reason": UNAGREED, "n": n, "campaign": split.campaign_key}] if n else []
 
@@ -214,12 +217,12 @@ def replace_unknown_documents_by_segments(split: CampaignCalibrationSplit, units
 
 
 def make_language_pair_ratings(
-    direction: CampaignCalibrationSplit,
+    campaign_split: CampaignCalibrationSplit,
     splits: Sequence[CampaignCalibrationSplit],
     pairs: dict[Pair, int],
     repeats: Repeated,
 ) -> tuple[LanguagePairRatings, ValuesByUnit]:
-    """Return the ratings of a direction with the calibration items of its language.
+    """Return the ratings of a campaign with the calibration items of all campaigns in its language.
 
     pairs: number of each pair over all languages; new pairs are added to it.
     """
@@ -228,19 +231,25 @@ def make_language_pair_ratings(
     )
     number = np.array([pairs.setdefault(key, len(pairs)) for key in keys], dtype=np.intp)
     parts = [
-        make_values_by_unit(direction, rows, repeats)
-        for rows in (direction.test & ~direction.references, direction.references)
+        make_values_by_unit(campaign_split, rows, repeats)
+        for rows in (campaign_split.test & ~campaign_split.references, campaign_split.references)
     ]
     systems, humans = (
-        merge_units_by_person(replace_unknown_documents_by_segments(direction, part), direction.people, units.raters)
+        merge_units_by_person(
+            replace_unknown_documents_by_segments(campaign_split, part), campaign_split.people, units.raters
+        )
         for part in parts
     )
     return LanguagePairRatings(
-        direction.campaign_key, systems, humans, CalibrationPairRatings(units, number, agreed), direction.better_sign
+        campaign_split.campaign_key,
+        systems,
+        humans,
+        CalibrationPairRatings(units, number, agreed),
+        campaign_split.better_sign,
     ), units
 
 
-def make_comparison_header(splits: Sequence[CampaignCalibrationSplit]) -> dict[str, Any]:
+def make_comparison_header_fields(splits: Sequence[CampaignCalibrationSplit]) -> dict[str, Any]:
     """Return the fields with which the view of a comparison begins."""
     campaign_ratings = [one.ratings for one in splits]
     return {

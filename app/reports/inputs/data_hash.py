@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import COLUMNS, Bools, Codes, RatingLabels, Ratings, ScoreScale
-from app.storage import texts
+from app.storage import system_descriptions
 
 
 class HashableRatingColumns(Protocol):
@@ -23,10 +23,10 @@ class HashableRatingColumns(Protocol):
     def labels(self) -> RatingLabels:
         """The names that the codes refer to."""
 
-    def flag_occurring_codes(self, name: str, n: int) -> Bools:
-        """Return which of the n codes of a column occur."""
+    def flag_occurring_codes(self, column: str, n_codes: int) -> Bools:
+        """Return which of the codes of a column occur."""
 
-    def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+    def iterate_column(self, column: str) -> Iterator[npt.NDArray[Any]]:
         """Yield all of one column."""
 
 
@@ -51,18 +51,18 @@ class _HeldColumns:
         """The names that the codes refer to."""
         return self.rows.labels
 
-    def flag_occurring_codes(self, name: str, n: int) -> Bools:
-        """Return which of the n codes of a column occur."""
-        codes = getattr(self.rows, name)
-        return np.bincount(codes[codes >= 0], minlength=n) > 0
+    def flag_occurring_codes(self, column: str, n_codes: int) -> Bools:
+        """Return which of the codes of a column occur."""
+        codes = getattr(self.rows, column)
+        return np.bincount(codes[codes >= 0], minlength=n_codes) > 0
 
-    def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+    def iterate_column(self, column: str) -> Iterator[npt.NDArray[Any]]:
         """Yield all of one column."""
-        yield getattr(self.rows, name)
+        yield getattr(self.rows, column)
 
 
 def hash_report_data(
-    rows: Ratings, documents: DocumentTable, system_descriptions: Mapping[str, texts.SystemDescription]
+    rows: Ratings, documents: DocumentTable, system_descriptions: Mapping[str, system_descriptions.SystemDescription]
 ) -> str:
     """Return the digest of all data that a report used; the same data give the same digest in any database.
 
@@ -75,17 +75,17 @@ def hash_report_data(
 
 def hash_rating_columns(
     columns: HashableRatingColumns,
-    meaning: ScoreSemantics,
+    semantics: ScoreSemantics,
     documents: DocumentTable,
-    system_descriptions: Mapping[str, texts.SystemDescription],
+    system_descriptions: Mapping[str, system_descriptions.SystemDescription],
 ) -> str:
     """Return the same digest for ratings that need not be in memory."""
     digest, names = hashlib.sha256(), columns.labels
     labels = {"system": names.systems, "document": names.documents, "rater": names.raters, "task": names.tasks}
     occurs = {name: columns.flag_occurring_codes(name, len(words)) for name, words in labels.items()}
     beside = [
-        (meaning.higher_is_better, meaning.documents_known, meaning.standardised),
-        meaning.scale and astuple(meaning.scale),
+        (semantics.higher_is_better, semantics.documents_known, semantics.standardised),
+        semantics.scale and astuple(semantics.scale),
         [documents.domain[code] for code in np.flatnonzero(occurs["document"])],
         [astuple(system_descriptions[names.systems[code]]) for code in np.flatnonzero(occurs["system"])],
     ]

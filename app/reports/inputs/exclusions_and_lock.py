@@ -53,7 +53,7 @@ def load_exclusions_and_lock(session: Session, campaign_id: int, version: int) -
     """Load the exclusions and the lock that were in force at a data version."""
     stood = (
         StandingExclusion(row.n, ExclusionTarget(row.what, row.key), row.withdrawal)
-        for row in exclusions.load_standing_exclusions(session, campaign_id, version)
+        for row in exclusions.load_exclusions_in_force(session, campaign_id, version)
     )
     chain = analysis_locks.load_analysis_lock_chain(session, campaign_id, version)
     if not chain:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.domain.recipe import Recipe
-from app.stats.ranking.rank_sets import number_of_bootstrap_draws
-from app.stats.testing.pair_tests import DRAWN_TESTS, number_of_resamples
+from app.stats.ranking.rank_sets import choose_number_of_bootstrap_draws
+from app.stats.testing.pair_tests import DRAWN_TESTS, choose_number_of_resamples
 from app.storage import test_sets
 from app.storage.db import Session
 
@@ -56,11 +56,11 @@ def estimate_resampling_seconds(size: CampaignTestSetSize, recipe: Recipe) -> fl
         units = size.segments if recipe.unit == "segment" else size.documents
         each = _A_SUM * size.systems * units + _A_COMPARISON * pairs
         step = _A_STEP * pairs if recipe.adjust == "maxT" else 0.0
-        seconds += number_of_resamples(recipe, pairs) * (
+        seconds += choose_number_of_resamples(recipe, pairs) * (
             each * (_BOOTSTRAP if recipe.test == "bootstrap" else 1) + step
         )
     if recipe.rank_sets and pairs:
-        seconds += number_of_bootstrap_draws(size.systems) * size.systems**2 * size.documents * _A_REJECTION
+        seconds += choose_number_of_bootstrap_draws(size.systems) * size.systems**2 * size.documents * _A_REJECTION
     return seconds
 
 

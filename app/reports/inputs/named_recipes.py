@@ -30,7 +30,7 @@ class NamedRecipe:
     at: datetime
 
 
-def find_recipe(
+def resolve_recipe(
     session: Session, campaign: str, name: str, *, place: tuple[str | int, ...] = ("query", "recipe")
 ) -> Recipe:
     """Return the campaign's own recipe of that name, the one of published practice, or the one that is `locked`.

@@ -18,7 +18,7 @@ from app.reports.inputs.campaign import find_campaign_protocol, parse_campaign_s
 from app.reports.inputs.exclusions_and_lock import StandingExclusion, load_exclusions_and_lock
 from app.reports.inputs.scores import load_scored_ratings, resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot, make_report_header_fields
-from app.stats.postediting.compare import (
+from app.stats.postediting.edit_matrix import (
     OutputReferenceEditMatrix,
     OwnPostEditDistance,
     SegmentTexts,
@@ -26,7 +26,7 @@ from app.stats.postediting.compare import (
 )
 from app.stats.postediting.operations import EditOperations, Tokenization
 from app.stats.ratings import RatingRole, Ratings
-from app.storage import back_translations, post_edits
+from app.storage import output_authors, post_edits
 from app.storage.db import Session
 from app.storage.post_edits import Address
 
@@ -114,7 +114,7 @@ def load_post_edits(session: Session, snapshot: CampaignSnapshot, options: PostE
     protocol = find_campaign_protocol(snapshot.campaign)
     outputs = {
         address: row.text
-        for address, row in back_translations.load_output_ids_and_texts(session, snapshot.campaign_id).items()
+        for address, row in output_authors.load_output_ids_and_texts(session, snapshot.campaign_id).items()
     }
     known = post_edits.load_reference_texts(session, snapshot.campaign_id)
     names = tuple(sorted(known))
@@ -273,9 +273,9 @@ def _counts(o: EditOperations) -> tuple[int, ...]:
     return o.insertions, o.deletions, o.substitutions, o.shifts, o.length
 
 
-def unpack_segment_edit_chunks(done: Sequence[bytes]) -> list[OutputReferenceEditMatrix]:
+def unpack_segment_edit_chunks(chunks: Sequence[bytes]) -> list[OutputReferenceEditMatrix]:
     """Return the edits that the chunks computed, segment by segment."""
-    return [one for part in done for one in _unpack_segments(part)]
+    return [one for part in chunks for one in _unpack_segments(part)]
 
 
 def _unpack_segments(part: bytes) -> Iterator[OutputReferenceEditMatrix]:

@@ -21,12 +21,12 @@ from app.stats.normalize import RaterMoments
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingRole, Ratings
 from app.stats.recipe_normalization import ROLES_BEHIND_MOMENTS
-from app.stats.robustness.changes import Group, ScoreChange, find_target_scale_end
-from app.stats.selection import DroppedRowCount, count_dropped_rows_by_reason, refuse_unknown_exclusion
-from app.storage import texts
+from app.stats.robustness.score_changes import Group, ScoreChange, require_scale_end
+from app.stats.selection import DroppedRowCount, make_dropped_row_counts, refuse_unknown_exclusion
+from app.storage import system_descriptions
 from app.storage.db import Session
 from app.storage.rating_codes import RatingsMetadata
-from app.storage.ratings_files.engine import check_duckdb_installed
+from app.storage.ratings_files.duckdb_engine import check_duckdb_installed
 from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.reading import (
     UNCHANGED,
@@ -51,7 +51,7 @@ def find_ratings_folder_if_large(session: Session, snapshot: CampaignSnapshot) -
     return folder if folder.is_campaign_large(session, snapshot.campaign_id) else None
 
 
-def list_report_key_parts_for_sums(session: Session, snapshot: CampaignSnapshot) -> list[object]:
+def list_sums_cache_key_parts(session: Session, snapshot: CampaignSnapshot) -> list[object]:
     """Return the key parts that distinguish a report made from sums from one made in memory."""
     return [] if find_ratings_folder_if_large(session, snapshot) is None else [FROM_SUMS]
 
@@ -83,7 +83,7 @@ def hash_included_ratings_in_file(
     file: RatingsFile,
     recipe: Recipe,
     documents: DocumentTable,
-    system_descriptions: Mapping[str, texts.SystemDescription],
+    system_descriptions: Mapping[str, system_descriptions.SystemDescription],
 ) -> str:
     """Return the digest of the ratings that a recipe includes, equal to that of ratings in memory.
 
@@ -141,9 +141,11 @@ class SummableRatingsFile:
         excluded_codes, (_, _, n, _) = self._excluded(), self._counts
         if n.sum() == self.file.n_rows:
             return ()
-        of_documents, *excluded, by_role, rejected = self.file.count_left_out_by_reason(excluded_codes, self._roles())
+        of_documents, *excluded, by_role, rejected = self.file.count_excluded_ratings_by_reason(
+            excluded_codes, self._roles()
+        )
         rejected = rejected if self.recipe.accepted_only else 0
-        return count_dropped_rows_by_reason(self.recipe.exclude, of_documents, excluded, by_role, rejected)
+        return make_dropped_row_counts(self.recipe.exclude, of_documents, excluded, by_role, rejected)
 
     def summarize_ranked_ratings_by_rater_and_system(self) -> tuple[Ratings, Codes]:
         """Return a row with the lowest score for each rater and system of the ranked ratings, and their number."""
@@ -169,7 +171,7 @@ class SummableRatingsFile:
         return self._moments(self._ranked())
 
     def _moments(self, choice: RatingFilter) -> RaterMoments:
-        sums = self.file.sum_by_rater(choice)
+        sums = self.file.sum_ratings_by_rater(choice)
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = sums.total / sums.n
             sd = np.sqrt(sums.square / (sums.n - 1))
@@ -208,14 +210,14 @@ class HashableFileColumns:
         codes = [(rule.what, _code(file.labels, rule)) for rule in exclusions]
         self.excluded = [(column, code) for column, code in codes if code is not None]
 
-    def flag_occurring_codes(self, name: str, n: int) -> Bools:
-        """Return which of the n codes of a column occur."""
-        return self.file.find_occurring_codes(self.excluded, name, n)
+    def flag_occurring_codes(self, column: str, n_codes: int) -> Bools:
+        """Return which of the codes of a column occur."""
+        return self.file.mask_occurring_codes(self.excluded, column, n_codes)
 
-    def iterate_column(self, name: str) -> Iterator[npt.NDArray[Any]]:
+    def iterate_column(self, column: str) -> Iterator[npt.NDArray[Any]]:
         """Yield all of one column; judgments are renumbered if some are left out."""
-        rows = self.file.stream_column_without_excluded(self.excluded, name)
-        if name != "judgment" or not self.excluded:
+        rows = self.file.stream_column_without_excluded(self.excluded, column)
+        if column != "judgment" or not self.excluded:
             yield from rows
             return
         numbers = JudgmentRenumbering(self.file.n_rows)
@@ -283,5 +285,5 @@ def _find_score_rule(group: Group, d: float, touched: CodesOfColumns, metadata: 
     """Return the change that `degrade_scores` or `inflate_scores` makes."""
     better = group == "inflated"
     if metadata.higher_is_better:
-        return ScoreRescaling(touched, find_target_scale_end(metadata, lowest=not better), 1.0, d)
+        return ScoreRescaling(touched, require_scale_end(metadata, lowest=not better), 1.0, d)
     return ScoreRescaling(touched, 0.0, 1.0, d) if better else ScoreRescaling(touched, 0.0, d, 1.0)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.domain.recipe_choices import LARGEST_SEED
-from app.domain.recipe_parsing import WrongValue, parse_option
+from app.domain.recipe_field_parsing import InvalidRecipeValue, parse_recipe_option
 from app.protocols.base import SpansWidget
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.scores import ScoreDefinition, load_scored_ratings, resolve_score_definition
@@ -21,7 +21,7 @@ from app.stats.agreement.units import Repeated, make_segment_units
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.rating_metadata import DocumentTable, ErrorTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
-from app.storage import rating_metadata, texts
+from app.storage import rating_metadata, system_descriptions
 from app.storage.db import Session
 
 On = Literal["score", "severity", "errors"]
@@ -97,7 +97,9 @@ def load_raw_ratings(session: Session, snapshot: CampaignSnapshot, options: RawR
     loaded, _ = load_scored_ratings(session, snapshot, read)
     rows = loaded.ratings
     documents = rating_metadata.load_document_table(session, snapshot.campaign_id, rows.labels)
-    hashed = hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id))
+    hashed = hash_report_data(
+        rows, documents, system_descriptions.load_system_descriptions(session, snapshot.campaign_id)
+    )
     keep, dropped = _select_rows(rows, options)
     raw = RawRatings(
         snapshot,
@@ -124,8 +126,8 @@ def keep_raters_of_every_segment(raw: RawRatings, options: RawRatingsOptions) ->
 
 def _scoring(text: str) -> ScoringChoice:
     try:
-        scoring = parse_option("scoring", [text])
-    except WrongValue as error:
+        scoring = parse_recipe_option("scoring", [text])
+    except InvalidRecipeValue as error:
         raise Invalid("the query is not valid", places=(Place(("query", "scoring"), str(error)),)) from None
     if not isinstance(scoring, ScoringChoice):
         raise TypeError("scoring is not a scoring")

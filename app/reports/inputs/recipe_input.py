@@ -21,7 +21,7 @@ from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import DroppedRowCount, drop_excluded_ratings
-from app.storage import rating_metadata, texts
+from app.storage import rating_metadata, system_descriptions
 from app.storage.db import Session
 
 RecipeName = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
@@ -96,7 +96,7 @@ class RecipeInput(CampaignFactsUnderRecipe):
 
 def load_requested_recipe(session: Session, snapshot: CampaignSnapshot, options: RecipeAndSeedOptions) -> Recipe:
     """Return the recipe of these options. Raises NoSuchRecipe, and Invalid for a choice that does not exist."""
-    recipe = named_recipes.find_recipe(session, snapshot.campaign.key, options.recipe)
+    recipe = named_recipes.resolve_recipe(session, snapshot.campaign.key, options.recipe)
     if options.seed:
         recipe = replace(recipe, seed=options.seed)
     if scoring := getattr(options, "scoring", ""):
@@ -109,7 +109,7 @@ def load_campaign_facts_under_recipe(
     snapshot: CampaignSnapshot,
     recipe: Recipe,
     labels: RatingLabels,
-    make_hash: Callable[[Recipe, DocumentTable, Mapping[str, texts.SystemDescription]], str],
+    make_hash: Callable[[Recipe, DocumentTable, Mapping[str, system_descriptions.SystemDescription]], str],
 ) -> CampaignFactsUnderRecipe:
     """Load the facts about a campaign besides its ratings.
 
@@ -119,7 +119,7 @@ def load_campaign_facts_under_recipe(
         recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     )
     documents = rating_metadata.load_document_table(session, snapshot.campaign_id, labels)
-    words = texts.load_system_descriptions(session, snapshot.campaign_id)
+    words = system_descriptions.load_system_descriptions(session, snapshot.campaign_id)
     return CampaignFactsUnderRecipe(
         snapshot=snapshot,
         recipe=counting,

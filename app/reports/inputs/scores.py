@@ -12,7 +12,7 @@ from app.protocols.base import JudgedTexts, JudgmentMeasure, Protocol, ScoringOp
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats import scoring
-from app.storage import judgments, ratings, weight_profiles
+from app.storage import ratings, staged_judgments, weight_profiles
 from app.storage.db import Session
 
 GIVEN = "score"
@@ -37,7 +37,7 @@ def resolve_score_definition(campaign: CampaignInfo, wanted: ScoringChoice) -> S
     Raises Invalid if the recipe needs marked errors, and the protocol marks none or another number is read.
     """
     protocol, options = find_campaign_protocol(campaign), parse_campaign_scoring_options(campaign)
-    own = protocol.find_requested_measure(options)
+    own = protocol.get_requested_measure(options)
     measures = {measure.name: measure for measure in protocol.list_judgment_measures(options)}
     measure = own if wanted.source == GIVEN else measures.get(wanted.criterion or wanted.source)
     if measure is None or (wanted.profile is not None and not measure.uses_profile):
@@ -108,7 +108,7 @@ def score_unscored_judgments(session: Session, campaign_id: int, definition: Sco
 
 
 def _derive_scores(session: Session, campaign_id: int, definition: ScoreDefinition) -> Iterator[tuple[int, float, int]]:
-    for answer in judgments.stream_answers_with_texts(session, campaign_id):
+    for answer in staged_judgments.stream_answers_with_texts(session, campaign_id):
         payload = definition.protocol.payload.model_validate(answer.payload)
         scored = definition.protocol.score(payload, JudgedTexts(answer.source, answer.text), definition.options)
         yield answer.judgment_id, scored.score, scored.n_errors

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.recipe_input import RecipeInput
-from app.stats.normalize import Method, moments_per_rater, normalize_ratings
+from app.stats.normalize import Method, compute_moments_per_rater, normalize_ratings
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRowCount, drop_excluded_ratings, mask_excluded_rows, select_rows_by_recipe
-from app.storage import metrics as stored
-from app.storage import rating_metadata, texts
+from app.storage import metric_scores as stored
+from app.storage import rating_metadata, system_descriptions
 from app.storage.db import Session
 
 OF_SYSTEMS = (
@@ -32,11 +32,11 @@ class RaterOrMetricScores:
     data_hash: str
 
 
-def make_rater_segment_scores(inputs: RecipeInput, scale: Method) -> RaterOrMetricScores:
+def make_rater_segment_scores(inputs: RecipeInput, normalization: Method) -> RaterOrMetricScores:
     """Return the scores that raters gave, for the rows that the recipe ranks."""
     chosen = select_rows_by_recipe(inputs.rows, inputs.recipe)
     rows = chosen.ratings.where(chosen.ranked).segment_ratings()
-    scored = normalize_ratings(rows, scale, moments=moments_per_rater(rows))
+    scored = normalize_ratings(rows, normalization, moments=compute_moments_per_rater(rows))
     return RaterOrMetricScores(
         scored.scored, inputs.documents, chosen.dropped, tuple(scored.warnings), inputs.data_hash
     )
@@ -67,7 +67,9 @@ def load_metric_scores(session: Session, inputs: RecipeInput, metric: str) -> Ra
         rows = rows.where(~out)
     documents = rating_metadata.load_document_table(session, snapshot.campaign_id, every.labels)
     digest = hash_report_data(
-        drop_excluded_ratings(every, named), documents, texts.load_system_descriptions(session, snapshot.campaign_id)
+        drop_excluded_ratings(every, named),
+        documents,
+        system_descriptions.load_system_descriptions(session, snapshot.campaign_id),
     )
     warnings = () if len(every) else (OF_SYSTEMS.format(metric),)
     return RaterOrMetricScores(rows, documents, tuple(one for one in dropped if one.n), warnings, digest)

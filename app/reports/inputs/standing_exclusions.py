@@ -11,7 +11,7 @@ from app.reports.inputs.calibration import CampaignCalibrationSplit
 from app.reports.inputs.data_hash import hash_report_data
 from app.reports.inputs.exclusions_and_lock import load_exclusions_and_lock
 from app.stats.selection import mask_excluded_rows
-from app.storage import texts
+from app.storage import system_descriptions
 from app.storage.db import Session
 
 
@@ -26,7 +26,7 @@ def drop_excluded_rows(session: Session, split: CampaignCalibrationSplit) -> Cam
     if keep.all():
         return split
     remaining = rows.where(keep)
-    words = texts.load_system_descriptions(session, snapshot.campaign_id)
+    words = system_descriptions.load_system_descriptions(session, snapshot.campaign_id)
     ratings = replace(
         split.ratings,
         rows=remaining,

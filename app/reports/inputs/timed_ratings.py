@@ -18,7 +18,7 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.rating_metadata import DocumentTable, RatingEventTable
 from app.stats.ratings import Codes, Floats, Ratings
-from app.storage import rating_metadata, ratings, texts
+from app.storage import rating_metadata, ratings, system_descriptions
 from app.storage.db import Session
 from app.storage.query_planning import disable_nested_loops
 
@@ -67,7 +67,9 @@ def load_ratings_with_times(
     head = RaterReportHeader(
         campaign=snapshot.campaign.key,
         data_version=snapshot.version,
-        data_hash=hash_report_data(rows, documents, texts.load_system_descriptions(session, snapshot.campaign_id)),
+        data_hash=hash_report_data(
+            rows, documents, system_descriptions.load_system_descriptions(session, snapshot.campaign_id)
+        ),
         method_version=METHOD_VERSION,
         protocol=snapshot.campaign.protocol,
     )
@@ -109,11 +111,11 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
     return np.asarray(mean[rows.document], dtype=np.float64)
 
 
-def make_code_per_shown_document(rows: Ratings) -> Codes:
+def encode_shown_documents(rows: Ratings) -> Codes:
     """Return a code for each document as shown to a rater: one per rater, task, document and system."""
-    return combine_codes(rows.rater, rows.task, rows.document, rows.system)
+    return encode_column_combinations(rows.rater, rows.task, rows.document, rows.system)
 
 
-def combine_codes(*columns: Codes) -> Codes:
+def encode_column_combinations(*columns: Codes) -> Codes:
     """Return one code per distinct combination."""
     return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].ravel().astype(np.int32)

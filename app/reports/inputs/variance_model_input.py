@@ -11,10 +11,10 @@ import numpy as np
 
 from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.stats.components.bootstrap import ParametricBootstrap, default_number_of_draws
+from app.stats.components.bootstrap import ParametricBootstrap, choose_default_number_of_draws
 from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components_to_rows
 from app.stats.components.generalizability import find_confounded_system_terms
-from app.stats.components.observations import ModelObservations, make_observations
+from app.stats.components.observations import ModelObservations, make_model_observations
 from app.stats.components.terms import NAMES
 from app.stats.ratings import Ratings
 from app.stats.selection import DroppedRowCount, select_rows_by_recipe
@@ -40,7 +40,7 @@ class RatingsWithVarianceModel:
     @cached_property
     def rows(self) -> ModelObservations:
         """The rows of the model."""
-        return make_observations(self.ratings)
+        return make_model_observations(self.ratings)
 
     @cached_property
     def _fit_or_reason(self) -> VarianceComponentsFit | str:
@@ -101,10 +101,10 @@ def load_ratings_with_variance_model(
     selection = select_rows_by_recipe(inputs.rows, inputs.recipe)
     ratings = selection.ratings.where(selection.ranked)
     return RatingsWithVarianceModel(
-        inputs, ratings, selection.dropped, default_number_of_draws(len(ratings)) if draws is None else draws
+        inputs, ratings, selection.dropped, choose_default_number_of_draws(len(ratings)) if draws is None else draws
     )
 
 
-def parse_component_draw_chunks(parts: Sequence[bytes]) -> list[Draw]:
+def parse_component_draw_chunks(chunks: Sequence[bytes]) -> list[Draw]:
     """Return the draws that the chunks computed."""
-    return [draw for part in parts for draw in json.loads(part)]
+    return [draw for part in chunks for draw in json.loads(part)]

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 
@@ -50,7 +50,7 @@ class Column(Generic[Row]):
             return NONE
         if self.digits is None:
             return str(value)
-        return captions.format_number(value, self.digits) if self.digits else f"{value:,}"
+        return text_formatting.format_number(value, self.digits) if self.digits else f"{value:,}"
 
 
 class RowOfSystemMeans(Protocol):
@@ -77,15 +77,16 @@ def make_table_section(
     columns: Sequence[Column[Row]],
     rows: Iterable[Row],
     *,
-    group: Callable[[Row], object] | None = None,
-    target: Callable[[Row], Mapping[str, str]] | None = None,
+    group_of_row: Callable[[Row], object] | None = None,
+    target_of_row: Callable[[Row], Mapping[str, str]] | None = None,
 ) -> TableSection:
     """Make the table for people.
 
-    group: a rule is drawn above each row whose group differs from that of the row before. target: what a row is about.
+    group_of_row: a rule is drawn above each row whose group differs from that of the row before. target_of_row: what a
+    row is about.
     """
     shown, all_rows = [column for column in columns if column.heading], list(rows)
-    groups = [] if group is None else [group(row) for row in all_rows]
+    groups = [] if group_of_row is None else [group_of_row(row) for row in all_rows]
     table = Table(
         tuple(column.heading for column in shown),
         tuple("left" if column.digits is None else "right" for column in shown),
@@ -93,7 +94,7 @@ def make_table_section(
         frozenset(i for i in range(1, len(groups)) if groups[i] != groups[i - 1]),
     )
     names = frozenset(i for i, column in enumerate(shown) if column.names)
-    return TableSection(title, table, names, () if target is None else tuple(map(target, all_rows)))
+    return TableSection(title, table, names, () if target_of_row is None else tuple(map(target_of_row, all_rows)))
 
 
 def make_csv_headings_and_rows(columns: Sequence[Column[Row]], rows: Iterable[Row]) -> File:
@@ -103,17 +104,17 @@ def make_csv_headings_and_rows(columns: Sequence[Column[Row]], rows: Iterable[Ro
 
 
 def make_csv_rows_function(
-    columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], origin: Sequence[str] = ()
+    columns: Sequence[Column[Row]], rows: Callable[[Result], Iterable[Row]], provenance_fields: Sequence[str] = ()
 ) -> Callable[[Result], File]:
     """Return a function that gives headings and rows of the file of a report on one campaign.
 
-    origin: attributes of the result that are added to every row, after the campaign and its data version.
+    provenance_fields: attributes of the result added to every row, after the campaign and its data version.
     """
     keyed = [column for column in columns if column.key]
 
     def made(result: Result) -> File:
-        last = (*_data(result), *(getattr(result, name) for name in origin))
-        headings = (*(column.key for column in keyed), "campaign", "data_version", *origin)
+        last = (*_data(result), *(getattr(result, name) for name in provenance_fields))
+        headings = (*(column.key for column in keyed), "campaign", "data_version", *provenance_fields)
         return headings, [(*(column.raw_value(row) for column in keyed), *last) for row in rows(result)]
 
     return made

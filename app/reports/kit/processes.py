@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from multiprocessing import get_context
 from typing import Any
 
-from app.reports.kit.report import Chunk, ReportWork
+from app.reports.kit.report import Chunk, ReportComputation
 from app.reports.kit.store import Execute, compute_chunks_serially
 
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -27,7 +27,7 @@ def make_chunk_executor(workers: int) -> Execute:
     if workers < 2:
         return compute_chunks_serially
 
-    def execute(work: ReportWork[Any]) -> Iterator[bytes]:
+    def execute(work: ReportComputation[Any]) -> Iterator[bytes]:
         with _limit_threads():
             pool = ProcessPoolExecutor(workers, get_context("spawn"), initializer=_prepare, initargs=(work.chunk,))
             try:

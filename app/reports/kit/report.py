@@ -63,7 +63,7 @@ class StoredReport:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportWork(Generic[Output]):
+class ReportComputation(Generic[Output]):
     """What remains to be done after reading the data: chunks, in any order and on any machine, and a final step.
 
     chunk: returns the bytes of the nth part, a pure function of the data, the options and its number. finish: makes the
@@ -87,9 +87,9 @@ class LocalChunkComputer:
         return self.compute(number)
 
 
-def make_undivided_work(make: Callable[[], Output]) -> ReportWork[Output]:
-    """Return work that is not worth dividing into chunks."""
-    return ReportWork(0, _empty_chunk, lambda _: make())
+def make_undivided_computation(make: Callable[[], Output]) -> ReportComputation[Output]:
+    """Return a computation that is not worth dividing into chunks."""
+    return ReportComputation(0, _empty_chunk, lambda _: make())
 
 
 def _empty_chunk(number: int) -> bytes:
@@ -128,9 +128,9 @@ class Report(Generic[Options, Result]):
 
     name: its address, `/v1/campaigns/{c}/reports/NAME`, or `/v1/comparisons/NAME` if it covers several campaigns.
     options: the query, without `as_of`; command options, form and documentation are made from it. prepare: reads
-    everything needed in one transaction (raises Invalid if the options do not fit) and returns the work. csv: headings
-    and rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job computes it,
-    in worker processes. role: who may see it.
+    everything needed in one transaction (raises Invalid if the options do not fit) and returns the computation. csv:
+    headings and rows at full precision. charts: SVG by name, for `?picture=`; the first is the default. long: a job
+    computes it, in worker processes. role: who may see it.
 
     The functions behind these fields have the same names in every report: `_prepare`, `make_tables`, `make_csv_rows`
     and `make_caption`. The last three start with `_` if they are in the report's own module.
@@ -142,7 +142,7 @@ class Report(Generic[Options, Result]):
     options: type[Options]
     result: type[Result]
     example: Mapping[str, Any]
-    prepare: Callable[[Session, tuple[CampaignSnapshot, ...], Options], ReportWork[Result]]
+    prepare: Callable[[Session, tuple[CampaignSnapshot, ...], Options], ReportComputation[Result]]
     tables: Callable[[Result], Sequence[TableSection]]
     csv: Callable[[Result], tuple[Sequence[str], Sequence[Sequence[Cell]]]]
     charts: Mapping[str, Callable[[Result], bytes]]

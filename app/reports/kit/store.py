@@ -18,14 +18,14 @@ from app.domain.errors import Invalid, Place
 from app.reports.inputs import named_recipes
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
 from app.reports.kit.redact import hide_rater_and_task_keys
-from app.reports.kit.report import Report, ReportWork, StoredReport
+from app.reports.kit.report import Report, ReportComputation, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.storage import reports
 from app.storage.db import Database, Session
-from app.storage.imports.staging import canonical_json
+from app.storage.imports.staging import format_canonical_json
 
 Progress = Callable[[int, int], None]
-Execute = Callable[[ReportWork[Any]], Iterator[bytes]]
+Execute = Callable[[ReportComputation[Any]], Iterator[bytes]]
 """Computes the chunks of work in any processes, and yields their bytes in order."""
 
 
@@ -95,7 +95,9 @@ def compute_report_key(
     named = [name for name in str(getattr(options, "recipe", None) or "").split(",") if name]
     place = (report.options_in, "recipe")
     recipes = [
-        named_recipes.find_recipe(session, each.campaign.key, name, place=place) for each in snapshots for name in named
+        named_recipes.resolve_recipe(session, each.campaign.key, name, place=place)
+        for each in snapshots
+        for name in named
     ]
     hashes = [recipe.hash for recipe in recipes]
     extra = [_extra_key(session, report, each) for each in snapshots]
@@ -110,13 +112,13 @@ def make_report_key_from_parts(
     campaign_id: int, kind: str, data_version: int, parts: object, *, seed: int, method_version: str
 ) -> reports.ReportKey:
     """Make the key of a result that is a function of these plain values at a data version."""
-    digest = hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+    digest = hashlib.sha256(format_canonical_json(parts).encode()).hexdigest()
     return reports.ReportKey(campaign_id, kind, data_version, f"sha256:{digest}", seed, method_version)
 
 
-def compute_chunks_serially(work: ReportWork[Any]) -> Iterator[bytes]:
+def compute_chunks_serially(computation: ReportComputation[Any]) -> Iterator[bytes]:
     """Compute the chunks in this process, one after the other."""
-    return map(work.chunk, range(work.n_chunks))
+    return map(computation.chunk, range(computation.n_chunks))
 
 
 def find_or_compute_report(
@@ -145,7 +147,7 @@ def find_or_compute_report(
 
 
 def compute_report(
-    work: ReportWork[Any],
+    computation: ReportComputation[Any],
     *,
     on_progress: Progress,
     should_stop: Callable[[], bool],
@@ -153,25 +155,25 @@ def compute_report(
 ) -> bytes:
     """Compute all chunks and the final step. Raises RequestAborted."""
     parts: list[bytes] = []
-    if work.n_chunks:
-        on_progress(0, work.n_chunks)
-    with closing(_run_work(execute, work)) as computed:
+    if computation.n_chunks:
+        on_progress(0, computation.n_chunks)
+    with closing(_run_work(execute, computation)) as computed:
         for part in computed:
             if should_stop():
                 raise RequestAborted
             parts.append(part)
-            on_progress(len(parts), work.n_chunks)
-    return assemble_report_from_chunks(work, parts)
+            on_progress(len(parts), computation.n_chunks)
+    return assemble_report_from_chunks(computation, parts)
 
 
-def _run_work(execute: Execute, work: ReportWork[Any]) -> Generator[bytes, None, None]:
+def _run_work(execute: Execute, computation: ReportComputation[Any]) -> Generator[bytes, None, None]:
     """Yield the chunks; closing this generator releases its processes."""
-    yield from execute(work)
+    yield from execute(computation)
 
 
-def assemble_report_from_chunks(work: ReportWork[Any], parts: Sequence[bytes]) -> bytes:
+def assemble_report_from_chunks(computation: ReportComputation[Any], chunks: Sequence[bytes]) -> bytes:
     """Return the bytes of a report from those of its chunks, in order."""
-    made: BaseModel | bytes = work.finish(parts)
+    made: BaseModel | bytes = computation.finish(chunks)
     return made if isinstance(made, bytes) else made.model_dump_json().encode()
 
 

@@ -15,7 +15,7 @@ from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
     load_campaign_calibration_split,
-    make_comparison_header,
+    make_comparison_header_fields,
     make_values_by_unit,
     may_have_same_source_text,
     replace_unknown_documents_by_segments,
@@ -23,7 +23,7 @@ from app.reports.inputs.calibration import (
 from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.linking.view import (
     ScaleLinkedSystem,
     ScaleLinkingView,
@@ -77,17 +77,17 @@ class CampaignOutputMeans:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ScaleLinkingOptions
-) -> ReportWork[ScaleLinkingView]:
+) -> ReportComputation[ScaleLinkingView]:
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     if len({one.better_sign for one in parts}) > 1:
         what = "higher is better in one of these campaigns and worse in another"
         raise Invalid("the campaigns do not fit together", places=(Place(("query", "campaigns"), what),))
-    return make_undivided_work(lambda: _view(parts, options))
+    return make_undivided_computation(lambda: _view(parts, options))
 
 
 def _view(parts: Sequence[CampaignCalibrationSplit], options: ScaleLinkingOptions) -> ScaleLinkingView:
     means = [_load_campaign_means(one, options) for one in parts]
-    links, systems, head = [], [], make_comparison_header(parts)
+    links, systems, head = [], [], make_comparison_header_fields(parts)
     warnings: list[str] = []
     for n, (part, part_means) in enumerate(zip(parts, means, strict=True)):
         if n == 0:

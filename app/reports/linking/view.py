@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
-from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
+from app.reports.kit.table_making import make_table
 
 PLACES = 3
 Ends = tuple[float, float] | None
@@ -62,7 +62,7 @@ class ScaleLinkingView(ReportHeader):
 
 
 def _figure(value: float | None) -> str:
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
 def make_tables(view: ScaleLinkingView) -> Sequence[TableSection]:
@@ -76,7 +76,7 @@ def make_tables(view: ScaleLinkingView) -> Sequence[TableSection]:
                 _figure(link.pearson),
                 _figure(link.slope),
                 _figure(link.intercept),
-                captions.format_interval(link.intercept_interval, PLACES),
+                text_formatting.format_interval(link.intercept_interval, PLACES),
             )
             comparable = "yes" if link.comparable else "no"
             rows.append((link.campaign, link.anchors, f"{link.n:,}", *line, _figure(link.residual), comparable))
@@ -90,7 +90,7 @@ def make_tables(view: ScaleLinkingView) -> Sequence[TableSection]:
                 _figure(s.raw),
                 _figure(s.linked),
                 _figure(s.link_error),
-                captions.format_interval(s.interval, PLACES),
+                text_formatting.format_interval(s.interval, PLACES),
             )
             lines.append((s.campaign, s.system, rank, *figures))
         shown.append(TableSection("Systems", make_table(names, lines, 2), frozenset({0, 1})))
@@ -135,5 +135,5 @@ def plot_linked_scores(view: ScaleLinkingView) -> bytes:
         text = "not comparable" if s.linked is None else f"{s.rank}.  {_figure(s.linked)}"
         rows.append(BeforeAfterRow(f"{s.campaign} {s.system}", s.raw, s.linked, s.interval, text))
     below = f"Hollow: as scored. Filled: on the scale of {view.base}, {view.level:.0%} interval with the link's error."
-    title = f"{captions.pluralize(len(view.campaigns), 'campaign')} linked to {view.base}"
+    title = f"{text_formatting.pluralize(len(view.campaigns), 'campaign')} linked to {view.base}"
     return plot_before_after(title, below, rows, [*view.warnings, make_caption(view)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotPlotRow, plot_dot_rows
+from app.reports.kit.charts.dot_and_scatter_plots import DotPlotRow, plot_dot_rows
 from app.reports.metrics.view import MetricsView, make_caption
 
 SHOWN = (("spa", "SPA"), ("accuracy", "accuracy"))
@@ -19,4 +19,4 @@ def plot_metric_accuracies_under_changes(view: MetricsView) -> bytes:
             rows.append(DotPlotRow(f"{metric.metric}, {word}", values or ([] if base is None else [base]), base))
     below = "Bar: on the scores as given; dots: lowest and highest value after each kind of change to the human scores"
     title = f"Automatic metrics of {', '.join(view.campaigns)}"
-    return plot_dot_rows(title, below, rows, [*view.warnings, make_caption(view)], ends=(0.0, 1.0))
+    return plot_dot_rows(title, below, rows, [*view.warnings, make_caption(view)], axis_limits=(0.0, 1.0))

@@ -24,9 +24,9 @@ from app.stats.metrics.agreement import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Ratings
-from app.stats.robustness.changes import Group, ScoreChange, apply_score_change
 from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings, make_score_matrix_in_ranking_order
-from app.storage import metrics as stored
+from app.stats.robustness.score_changes import Group, ScoreChange, apply_score_change
+from app.storage import metric_scores as stored
 from app.storage.db import Session
 
 Output = tuple[str, str, int]
@@ -200,10 +200,10 @@ def _system_score(metric: MetricScores, key: str) -> float:
 
 
 def summarize_metric_robustness(
-    parts: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]
+    chunks: Iterable[bytes], metrics: Sequence[MetricScores], groups: Sequence[Group]
 ) -> list[MetricRobustnessLine]:
     """Return the minimum and maximum of every figure, by metric and group."""
-    figures = [one for part in parts for one in CHANGED.validate_json(part)]
+    figures = [one for part in chunks for one in CHANGED.validate_json(part)]
     lines = []
     for metric in metrics:
         for group in groups:

@@ -9,7 +9,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from app.reports.metrics.evaluator import MetricEvaluator, MetricScores, pair_with_human_scores
-from app.reports.metrics.view import MetricPairLine
+from app.reports.metrics.view import MetricComparisonLine
 from app.stats.metrics.metric_comparison import MEASURES, CommonSegmentScores, compare_two_metrics
 from app.stats.plain_values import number_or_none
 from app.stats.testing.adjust import holm
@@ -17,7 +17,7 @@ from app.stats.testing.adjust import holm
 MOST_METRICS = 12
 """Number of metrics that are tested against one another; the number of pairs grows with its square."""
 Two = tuple[MetricScores, MetricScores]
-LINES: TypeAdapter[list[MetricPairLine]] = TypeAdapter(list[MetricPairLine])
+LINES: TypeAdapter[list[MetricComparisonLine]] = TypeAdapter(list[MetricComparisonLine])
 
 
 def list_metric_pairs(metrics: Sequence[MetricScores]) -> list[Two]:
@@ -39,7 +39,7 @@ def compare_metric_pair(evaluator: MetricEvaluator, pair: Two, swaps: int) -> by
     )
     tests = compare_two_metrics(common, permutations=evaluator.permutations, seed=evaluator.seed, swaps=swaps)
     lines = [
-        MetricPairLine(
+        MetricComparisonLine(
             measure=each.measure,
             first=pair[0].name,
             second=pair[1].name,
@@ -54,9 +54,9 @@ def compare_metric_pair(evaluator: MetricEvaluator, pair: Two, swaps: int) -> by
     return LINES.dump_json(lines)
 
 
-def adjust_metric_pair_p_values(parts: Iterable[bytes]) -> list[MetricPairLine]:
+def adjust_metric_pair_p_values(chunks: Iterable[bytes]) -> list[MetricComparisonLine]:
     """Return all tests by measure, with p-values adjusted over the pairs of metrics for each measure."""
-    tests = [one for part in parts for one in LINES.validate_json(part)]
+    tests = [one for part in chunks for one in LINES.validate_json(part)]
     lines = []
     for measure in MEASURES:
         own = [one for one in tests if one.measure == measure]

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from app.reports.inputs.recipe_input import NOTHING, RecipeAndSeedOptions, RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.metrics.charts import plot_metric_accuracies_under_changes
 from app.reports.metrics.evaluator import (
     LINES,
@@ -28,12 +28,12 @@ from app.reports.metrics.metric_pairs import (
     list_metric_pairs,
 )
 from app.reports.metrics.view import MetricsView, make_caption, make_csv_rows, make_tables
-from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_change_groups
+from app.reports.robustness.report import AT_ONCE, GROUPS_PATTERN, parse_score_change_groups
 from app.stats.metrics.metric_comparison import SWAPS
-from app.stats.metrics.pairs import PERMUTATIONS
+from app.stats.metrics.system_pair_p_values import PERMUTATIONS
 from app.stats.ratings import Codes
-from app.stats.robustness.changes import Group
 from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings
+from app.stats.robustness.score_changes import Group
 from app.storage.db import Session
 
 NO_METRICS = "no scores of automatic metrics are stored: PUT /v1/campaigns/CAMPAIGN/metrics/NAME stores them"
@@ -64,8 +64,8 @@ class MetricsOptions(RecipeAndSeedOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MetricsOptions
-) -> ReportWork[MetricsView]:
-    groups = () if options.changes == "none" else parse_change_groups(options.changes)
+) -> ReportComputation[MetricsView]:
+    groups = () if options.changes == "none" else parse_score_change_groups(options.changes)
     inputs, metrics = (
         load_recipe_input(session, snapshots[0], options),
         load_scores_of_all_metrics(session, snapshots[0]),
@@ -74,7 +74,7 @@ def _prepare(
         inputs.rows, inputs.recipe, inputs.humans, inputs.documents
     )
     if not metrics or not experiments.facts.order:
-        return make_undivided_work(lambda: _view(inputs, experiments, metrics, options, ()))
+        return make_undivided_computation(lambda: _view(inputs, experiments, metrics, options, ()))
     compared = MetricEvaluator(
         inputs=inputs,
         experiments=experiments,
@@ -103,7 +103,7 @@ def _prepare(
         view = _view(inputs, experiments, metrics, options, done[: 1 + len(parts)])
         return view.model_copy(update={"between": adjust_metric_pair_p_values(done[1 + len(parts) :])})
 
-    return ReportWork(1 + len(parts) + len(pairs), chunk, finish)
+    return ReportComputation(1 + len(parts) + len(pairs), chunk, finish)
 
 
 def _domains(inputs: RecipeInput) -> Codes:
@@ -120,7 +120,7 @@ def _view(
 ) -> MetricsView:
     lines = LINES.validate_json(done[0]) if done else []
     order = [key for key in experiments.facts.order if options.humans or key not in inputs.humans]
-    groups = () if options.changes == "none" else parse_change_groups(options.changes)
+    groups = () if options.changes == "none" else parse_score_change_groups(options.changes)
     left = len(experiments.facts.order) - len(order)
     known = inputs.rows.documents_known
     return MetricsView(

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.stats.metrics.metric_comparison import Measure
-from app.stats.robustness.changes import Group
+from app.stats.robustness.score_changes import Group
 
 PLACES = 3
 Range = tuple[float, float]
@@ -69,7 +69,7 @@ class MetricRobustnessLine(BaseModel):
     kendall: Range | None
 
 
-class MetricPairLine(BaseModel):
+class MetricComparisonLine(BaseModel):
     """Two metrics on outputs that all systems have both scores of, by one measure. Null: not defined there."""
 
     model_config = ConfigDict(frozen=True)
@@ -97,7 +97,7 @@ class MetricsView(ReportHeader):
     metrics: list[MetricLine] = Field(description="Sorted by soft pairwise accuracy.")
     spread: list[MetricRobustnessLine]
     swaps: int = 0
-    between: list[MetricPairLine] = Field(default_factory=list, description="Tests between metrics.")
+    between: list[MetricComparisonLine] = Field(default_factory=list, description="Tests between metrics.")
 
 
 def make_tables(view: MetricsView) -> Sequence[TableSection]:
@@ -122,9 +122,9 @@ def _systems(view: MetricsView) -> Table:
     rows = [
         (
             *(one.metric, str(one.n_systems), f"{one.n_pairs:,}"),
-            *(captions.format_number(getattr(one, name), PLACES) for name in MEASURES),
+            *(text_formatting.format_number(getattr(one, name), PLACES) for name in MEASURES),
             str(one.n_apart),
-            *(captions.format_number(getattr(one, name), PLACES) for name in ("auc_different", "auc_better")),
+            *(text_formatting.format_number(getattr(one, name), PLACES) for name in ("auc_different", "auc_better")),
         )
         for one in view.metrics
     ]
@@ -141,8 +141,8 @@ def _outputs(view: MetricsView) -> Table:
     rows = [
         (
             *(one.metric, f"{one.n_outputs:,}"),
-            *(captions.format_number(getattr(one, name), PLACES) for name in OUTPUTS),
-            captions.format_number(one.epsilon, 4),
+            *(text_formatting.format_number(getattr(one, name), PLACES) for name in OUTPUTS),
+            text_formatting.format_number(one.epsilon, 4),
         )
         for one in view.metrics
     ]
@@ -158,8 +158,8 @@ def _metric_pairs_table(view: MetricsView) -> Table:
     rows = [
         (
             *(MEASURED[one.measure], one.first, one.second, f"{one.n_segments:,}"),
-            *(captions.format_number(value, PLACES) for value in (one.value_first, one.value_second)),
-            *(captions.format_p_value(value, view.permutations) for value in (one.p_value, one.p_adjusted)),
+            *(text_formatting.format_number(value, PLACES) for value in (one.value_first, one.value_second)),
+            *(text_formatting.format_p_value(value, view.permutations) for value in (one.p_value, one.p_adjusted)),
         )
         for one in view.between
     ]
@@ -183,7 +183,7 @@ def _range(ends: Range | None) -> str:
     return (
         "–"
         if ends is None
-        else f"{captions.format_number(ends[0], PLACES)} to {captions.format_number(ends[1], PLACES)}"
+        else f"{text_formatting.format_number(ends[0], PLACES)} to {text_formatting.format_number(ends[1], PLACES)}"
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
@@ -32,7 +32,7 @@ class PenaltyRow:
 
 def _declare_penalties(
     title: str,
-    below: str,
+    subtitle: str,
     rows: Sequence[PenaltyRow],
     acceptable: float | None,
     notes: Sequence[str],  # noqa: ARG001  (as the picture takes it)
@@ -41,12 +41,12 @@ def _declare_penalties(
         RowChartMark(row.name, row.value, text=row.text, bar=True, series="fails" if row.failed else "passes")
         for row in rows
     ]
-    return RowChart(title, below, marks, lines=[] if acceptable is None else [acceptable])
+    return RowChart(title, subtitle, marks, lines=[] if acceptable is None else [acceptable])
 
 
 @attach_chart_declaration(_declare_penalties)
 def plot_penalty_bars(
-    title: str, below: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
+    title: str, subtitle: str, rows: Sequence[PenaltyRow], acceptable: float | None, notes: Sequence[str]
 ) -> bytes:
     """Draw one bar per system, hollow if it failed, and a line at the acceptable points if they are known, as SVG."""
     names = [canvas.shorten_in_middle(row.name, LONGEST) for row in rows]
@@ -57,7 +57,7 @@ def plot_penalty_bars(
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 40 + len(sentences) * LINE + MARGIN)
-        surface.add_heading(title, f"{below}; fewer are better" + ("; hollow: fails" if acceptable else ""))
+        surface.add_heading(title, f"{subtitle}; fewer are better" + ("; hollow: fails" if acceptable else ""))
         reach = most
         if rows:
             reach = _axis(surface, left, top, bottom, most, acceptable)

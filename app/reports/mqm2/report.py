@@ -19,17 +19,17 @@ from app.reports.inputs.campaign import find_campaign_protocol
 from app.reports.inputs.exclusions_and_lock import add_standing_exclusions, load_exclusions_and_lock
 from app.reports.inputs.scores import ScoreDefinition
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit import text_formatting
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.mqm2.view import MQM2SystemScore, MQM2View, make_caption, make_csv_rows, make_tables, plot_penalties
 from app.stats import scoring
 from app.stats.mqm2 import mqm2
 from app.stats.mqm2.mqm2 import PassingThreshold
-from app.stats.mqm2.systems import Mqm2SystemScore, find_rows_with_word_counts, score_systems
+from app.stats.mqm2.systems import Mqm2SystemScore, mask_rows_with_word_counts, score_systems
 from app.stats.ratings import Bools, Codes, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
 from app.stats.selection import drop_excluded_ratings, mask_excluded_rows
-from app.storage import errors_without_weight, rating_metadata, texts
+from app.storage import errors_without_weight, rating_metadata, system_descriptions
 from app.storage.db import Session
 from app.storage.segment_words import load_source_word_counts
 
@@ -92,10 +92,12 @@ class RatingsWithErrorCounts:
     unknown: int
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MQM2Options) -> ReportWork[MQM2View]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MQM2Options
+) -> ReportComputation[MQM2View]:
     threshold, snapshot = options.passing_threshold, snapshots[0]
     counts = _count_errors(session, snapshot, _recipe(snapshot, options.weights))
-    return make_undivided_work(lambda: _view(counts, threshold, options))
+    return make_undivided_computation(lambda: _view(counts, threshold, options))
 
 
 def _recipe(snapshot: CampaignSnapshot, weights: str | None) -> Recipe:
@@ -113,7 +115,7 @@ def _count_errors(session: Session, snapshot: CampaignSnapshot, recipe: Recipe) 
         recipe, load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version)
     )
     documents = rating_metadata.load_document_table(session, snapshot.campaign_id, rows.labels)
-    known = texts.load_system_descriptions(session, snapshot.campaign_id)
+    known = system_descriptions.load_system_descriptions(session, snapshot.campaign_id)
     words = load_source_word_counts(session, snapshot.campaign_id, rows.labels)
     keep, dropped = _select_rows(rows, excluding, words)
     marks = errors_without_weight.load_errors_without_weight(
@@ -150,7 +152,7 @@ def _select_rows(rows: Ratings, recipe: Recipe, words: Floats) -> tuple[Bools, l
         *named,
         ("role not scored", ~np.isin(rows.role, [RatingRole[name.upper()] for name in recipe.roles])),
         ("task rejected by quality control", ~rows.accepted),
-        (UNKNOWN_WORDS, ~find_rows_with_word_counts(rows, words)),
+        (UNKNOWN_WORDS, ~mask_rows_with_word_counts(rows, words)),
     ):
         out[why] += int((keep & left).sum())
         keep &= ~left
@@ -212,7 +214,7 @@ def _warnings(
         warnings.append(NO_THRESHOLD)
     if counts.unknown:
         warnings.append(
-            f"{captions.pluralize(counts.unknown, 'marked error')} without a weight under {counts.profile}, "
+            f"{text_formatting.pluralize(counts.unknown, 'marked error')} without a weight under {counts.profile}, "
             "counted as 0; choose `weights` that have one"
         )
     if any(one["reason"] == UNKNOWN_WORDS for one in counts.dropped):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
+from app.reports.kit.table_making import make_table
 from app.reports.mqm2.chart import PenaltyRow, plot_penalty_bars
 
 PLACES = 2
@@ -57,9 +57,9 @@ def make_tables(view: MQM2View) -> Sequence[TableSection]:
     heads = ("System", "Words", "Critical", "APT", "Per 1,000 words", "Raw", "Calibrated", "Verdict")
     rows = [
         (
-            captions.make_printable(one.name),
+            text_formatting.make_printable(one.name),
             *(f"{one.words:,}", f"{one.critical:,}"),
-            *(captions.format_number(v, PLACES) for v in (one.penalty, one.normed, one.raw, one.calibrated)),
+            *(text_formatting.format_number(v, PLACES) for v in (one.penalty, one.normed, one.raw, one.calibrated)),
             VERDICT[one.passed],
         )
         for one in view.systems
@@ -86,7 +86,7 @@ def make_caption(view: MQM2View) -> str:
     """Say what the figures are and which data they come from."""
     version = next(iter(view.campaigns.values()))
     return (
-        f"{captions.pluralize(len(view.systems), 'system')}, weights {view.weights}. {_threshold(view)}. "
+        f"{text_formatting.pluralize(len(view.systems), 'system')}, weights {view.weights}. {_threshold(view)}. "
         f"Data version {version}, method {view.method_version}."
     )
 
@@ -103,8 +103,9 @@ def plot_penalties(view: MQM2View) -> bytes:
 
 
 def _format_raw_and_calibrated(score: MQM2SystemScore) -> str:
-    text = f"raw {captions.format_number(score.raw, PLACES)}"
+    text = f"raw {text_formatting.format_number(score.raw, PLACES)}"
     if score.calibrated is None:
         return text
     serious = f" ({score.critical:,} critical)" if score.critical else ""
-    return f"{text}, calibrated {captions.format_number(score.calibrated, PLACES)}: {VERDICT[score.passed]}{serious}"
+    calibrated = text_formatting.format_number(score.calibrated, PLACES)
+    return f"{text}, calibrated {calibrated}: {VERDICT[score.passed]}{serious}"

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    CellChart,
+    ChartCell,
+    RowChart,
+    RowChartMark,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
@@ -27,7 +33,7 @@ class ClaimSharesOfPair:
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceClaimsBar:
+class AnalysisChoiceBar:
     """One choice: the number of universes that make it, and the share of pairs about which they claim something."""
 
     dimension: str
@@ -104,7 +110,7 @@ def _cell(surface: DrawingSurface, x: float, y: float, share: float | None, turn
     surface.add_text(x + CELL / 2, y + CELL / 2, text, ha="center", size=8.5, color=ink)
 
 
-def _declare_choices(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_choices(title: str, bars: Sequence[AnalysisChoiceBar], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [
         RowChartMark(f"{bar.dimension}: {bar.choice}", bar.claimed, text=f"{bar.n:,} universes", bar=True)
         for bar in bars
@@ -113,7 +119,7 @@ def _declare_choices(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequenc
 
 
 @attach_chart_declaration(_declare_choices)
-def plot_claims_by_choice(title: str, bars: Sequence[ChoiceClaimsBar], notes: Sequence[str]) -> bytes:
+def plot_claims_by_choice(title: str, bars: Sequence[AnalysisChoiceBar], notes: Sequence[str]) -> bytes:
     """Draw bars of the share of pairs that the universes of each choice claim, as SVG."""
     names = [canvas.shorten_in_middle(bar.choice, LONGEST_NAME) for bar in bars]
     left = MARGIN + 80 + max(map(len, names), default=8) * CHARACTER + 12

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ExclusionTarget, ScoringChoice
-from app.domain.recipe_parsing import WrongValue, parse_option
+from app.domain.recipe_field_parsing import InvalidRecipeValue, parse_recipe_option
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions, RecipeInput
 from app.reports.inputs.recipe_ratings import load_recipe_ratings
 from app.reports.inputs.scores import resolve_score_definition
@@ -67,13 +67,15 @@ def _excluding(inputs: RecipeInput, more: str) -> Iterator[ExclusionChoice]:
     if humans:
         yield ExclusionChoice("human systems too", inputs.recipe.accepted_only, tuple(sorted({*own, *humans})))
     if more:
-        exclusions = parse_option("exclude", [more])
+        exclusions = parse_recipe_option("exclude", [more])
         yield ExclusionChoice(
             "as asked too", inputs.recipe.accepted_only, tuple(sorted({*own, *cast("Any", exclusions)}))
         )
 
 
-def merge_same_exclusions(space: MultiverseSpace, rows: Ratings) -> tuple[MultiverseSpace, list[InapplicableUniverses]]:
+def merge_equivalent_exclusions(
+    space: MultiverseSpace, rows: Ratings
+) -> tuple[MultiverseSpace, list[InapplicableUniverses]]:
     """Merge exclusions that leave the same rows; the others are reported but not counted."""
     by_rows: dict[bytes, ExclusionChoice] = {}
     same = []
@@ -122,8 +124,8 @@ def _scorings(inputs: RecipeInput, options: MultiverseOptions) -> Iterator[tuple
     if options.scorings:
         for name in dict.fromkeys(options.scorings.split(",")):
             try:
-                yield name, cast("ScoringChoice", parse_option("scoring", [name]))
-            except WrongValue as error:
+                yield name, cast("ScoringChoice", parse_recipe_option("scoring", [name]))
+            except InvalidRecipeValue as error:
                 raise _invalid_choice("scorings", str(error)) from None
         return
     own = inputs.recipe.scoring

@@ -11,23 +11,23 @@ from typing import Any
 from app.domain.recipe import Normalize
 from app.reports.inputs.recipe_input import RecipeInput, load_recipe_input
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.multiverse.choices import (
     MultiverseOptions,
     load_ratings_by_distinct_scoring,
     make_multiverse_space,
-    merge_same_exclusions,
+    merge_equivalent_exclusions,
 )
 from app.reports.multiverse.view import (
-    ChoiceClaimsView,
+    AnalysisChoiceClaimsView,
     InapplicableUniversesView,
     MultiverseView,
     PairClaimsView,
     make_caption,
     make_csv_rows,
     make_tables,
-    plot_choice_claims,
     plot_claim_matrix,
+    plot_claim_shares_by_choice,
 )
 from app.stats.multiverse.branches import (
     InapplicableUniverses,
@@ -44,16 +44,16 @@ from app.storage.db import Session
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: MultiverseOptions
-) -> ReportWork[MultiverseView]:
+) -> ReportComputation[MultiverseView]:
     inputs = load_recipe_input(session, snapshots[0], options)
-    space, same = merge_same_exclusions(make_multiverse_space(inputs, options), inputs.rows)
+    space, same = merge_equivalent_exclusions(make_multiverse_space(inputs, options), inputs.rows)
     base = rank_systems(inputs.rows, inputs.recipe, inputs.documents)
     if len(base.systems) < 2:
-        return make_undivided_work(partial(_view, inputs, base, (), ()))
+        return make_undivided_computation(partial(_view, inputs, base, (), ()))
     universes = space.universes_per_branch * len(space.normalize) * len(space.excluding)
     scorings, missing = load_ratings_by_distinct_scoring(session, inputs, options, universes)
     work = _Branches(tuple(scorings), space, inputs.rows.labels.systems)
-    return ReportWork(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
+    return ReportComputation(len(work.order), work.run, partial(_finish, inputs, base, (*missing, *same)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,8 @@ def _view(
         n=claims.n,
         pairs=_pairs(systems, base, claims.pairs),
         choices=[
-            ChoiceClaimsView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed) for c in claims.choices
+            AnalysisChoiceClaimsView(dimension=c.dimension, choice=c.choice, n=c.n, claimed=c.claimed)
+            for c in claims.choices
         ],
         missing=[InapplicableUniversesView(choices=dict(m.choices), n=m.n, reason=m.reason) for m in missing],
     )
@@ -203,7 +204,7 @@ REPORT: Report[MultiverseOptions, MultiverseView] = Report(
     prepare=_prepare,
     tables=make_tables,
     csv=make_csv_rows,
-    charts={"default": plot_claim_matrix, "choices": plot_choice_claims},
+    charts={"default": plot_claim_matrix, "choices": plot_claim_shares_by_choice},
     caption=make_caption,
     long=True,
 )

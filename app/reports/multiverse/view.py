@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.multiverse.charts import ChoiceClaimsBar, ClaimSharesOfPair, plot_claim_shares, plot_claims_by_choice
+from app.reports.multiverse.charts import AnalysisChoiceBar, ClaimSharesOfPair, plot_claim_shares, plot_claims_by_choice
 from app.stats.multiverse.shares import Kind as ClaimKind
 from app.stats.multiverse.space import Dimension
 
@@ -37,7 +37,7 @@ class PairClaimsView(BaseModel):
     spread: float | None = Field(description="Size of that difference: share of one claim minus share of the other.")
 
 
-class ChoiceClaimsView(BaseModel):
+class AnalysisChoiceClaimsView(BaseModel):
     """One choice."""
 
     model_config = ConfigDict(frozen=True)
@@ -68,7 +68,7 @@ class MultiverseView(ReportHeader):
     systems: list[str] = Field(description="Best first under the base recipe.")
     n: int = Field(description="Number of universes.")
     pairs: list[PairClaimsView]
-    choices: list[ChoiceClaimsView]
+    choices: list[AnalysisChoiceClaimsView]
     missing: list[InapplicableUniversesView]
 
 
@@ -100,7 +100,7 @@ def _pair_cells(pair: PairClaimsView) -> tuple[str, ...]:
     better, worse = pair.first_better, pair.second_better
     neither = None if better is None or worse is None else max(0.0, 1 - better - worse)
     base = "–" if pair.base is None else "better" if pair.base == pair.first else "worse"
-    hangs = "–" if pair.hangs_on is None else f"{pair.hangs_on} ({captions.format_number(pair.spread, 2)})"
+    hangs = "–" if pair.hangs_on is None else f"{pair.hangs_on} ({text_formatting.format_number(pair.spread, 2)})"
     claimed = "–" if pair.kind is None else IN_WORDS[pair.kind]
     return (pair.first, pair.second, f"{pair.n:,}", *map(_share, (better, worse, neither)), claimed, hangs, base)
 
@@ -144,8 +144,8 @@ def make_caption(view: MultiverseView) -> str:
     version = next(iter(view.campaigns.values()))
     left_out = sum(one.n for one in view.missing)
     return (
-        f"{captions.pluralize(view.n, 'universe')}: all combinations of the choices; {left_out:,} more do not apply "
-        f"and are not counted. A claim is a significant difference at level {view.alpha:g}. All else is as "
+        f"{text_formatting.pluralize(view.n, 'universe')}: all combinations of the choices; {left_out:,} more do not "
+        f"apply and are not counted. A claim is a significant difference at level {view.alpha:g}. All else is as "
         f"in recipe {view.recipe}, data version "
         f"{version}, seed {view.seed}, method {view.method_version}."
     )
@@ -158,11 +158,11 @@ def plot_claim_matrix(view: MultiverseView) -> bytes:
     return plot_claim_shares(f"Multiverse analysis of {', '.join(view.campaigns)}", view.systems, pairs, notes)
 
 
-def plot_choice_claims(view: MultiverseView) -> bytes:
+def plot_claim_shares_by_choice(view: MultiverseView) -> bytes:
     """Draw how many pairs each choice claims."""
-    bars = [ChoiceClaimsBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
+    bars = [AnalysisChoiceBar(one.dimension, one.choice, one.n, one.claimed) for one in view.choices]
     return plot_claims_by_choice(f"Multiverse analysis of {', '.join(view.campaigns)}", bars, _notes(view))
 
 
 def _notes(view: MultiverseView) -> list[str]:
-    return [*map(captions.make_sentence, view.warnings), make_caption(view)]
+    return [*map(text_formatting.make_sentence, view.warnings), make_caption(view)]

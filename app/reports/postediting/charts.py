@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.reports.postediting.drawings import (
-    RateDots,
+from app.reports.postediting.chart_rendering import (
+    RateDotRow,
     StackedBar,
     TERBarAndLinePoint,
     plot_rate_dots,
@@ -15,7 +15,7 @@ from app.reports.postediting.view import EditRateView, PosteditingView, make_cap
 
 def plot_edit_rates(view: PosteditingView) -> bytes:
     """Draw the edit rates of every system with their intervals."""
-    rows = [RateDots(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
+    rows = [RateDotRow(one.system, [_rate(one.hter), _rate(one.mter), _rate(one.ter_external)]) for one in view.systems]
     below = "HTER (dot), mTER (hollow diamond), TER against the external reference (square); lines: intervals"
     return plot_rate_dots(_title(view), below, rows, [*view.warnings, make_caption(view)])
 

@@ -13,7 +13,7 @@ from app.reports.inputs.post_edits import (
     unpack_segment_edit_chunks,
 )
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.postediting.charts import (
     plot_closest_reference_shares,
     plot_edit_rates,
@@ -35,7 +35,7 @@ from app.reports.postediting.view import (
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import rates
 from app.stats.postediting.closest import ClosestReferenceCount, compute_closest_shares_by_lab, count_closest_references
-from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
+from app.stats.postediting.edit_matrix import EXTERNAL, OutputReferenceEditMatrix
 from app.stats.postediting.operations import chrf, chrf_signature
 from app.stats.postediting.ter_by_reference_count import TERByReferenceCountCurve, compute_ter_by_reference_count
 from app.storage.db import Session
@@ -53,11 +53,11 @@ ONE_DOCUMENT = "one document, so there are no intervals; collect post-edits of m
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PostEditsOptions
-) -> ReportWork[PosteditingView]:
+) -> ReportComputation[PosteditingView]:
     post_edits = load_post_edits(session, snapshots[0], options)
     if not post_edits.texts:
-        return make_undivided_work(lambda: _view(post_edits, options, []))
-    return ReportWork(
+        return make_undivided_computation(lambda: _view(post_edits, options, []))
+    return ReportComputation(
         post_edits.n_chunks,
         post_edits.compute_chunk,
         lambda done: _view(post_edits, options, unpack_segment_edit_chunks(done)),

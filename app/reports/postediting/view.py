@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.kit.table_making import make_aligned_table
 
 PLACES = 2
 Interval = tuple[float, float]
@@ -150,12 +150,18 @@ def _systems(view: PosteditingView) -> Table:
     rows = [
         (
             *(one.system, f"{one.n_post_edits:,}"),
-            *(captions.format_number(one.hter.value, PLACES), captions.format_interval(one.hter.interval, PLACES)),
-            *(captions.format_number(one.mter.value, PLACES), captions.format_interval(one.mter.interval, PLACES)),
-            captions.format_number(one.ter_external.value, PLACES),
-            *(captions.format_number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
+            *(
+                text_formatting.format_number(one.hter.value, PLACES),
+                text_formatting.format_interval(one.hter.interval, PLACES),
+            ),
+            *(
+                text_formatting.format_number(one.mter.value, PLACES),
+                text_formatting.format_interval(one.mter.interval, PLACES),
+            ),
+            text_formatting.format_number(one.ter_external.value, PLACES),
+            *(text_formatting.format_number(value, PLACES) for value in (one.words, one.characters, one.chrf)),
             _share(one.unchanged),
-            captions.format_number(one.critical_mean, PLACES),
+            text_formatting.format_number(one.critical_mean, PLACES),
             _share(one.critical_share),
         )
         for one in view.systems
@@ -174,7 +180,7 @@ def _operations(view: PosteditingView) -> Table:
         (
             one.system,
             *(
-                captions.format_number(100 * n / one.tokens if one.tokens else None, PLACES)
+                text_formatting.format_number(100 * n / one.tokens if one.tokens else None, PLACES)
                 for n in (one.insertions, one.deletions, one.substitutions, one.shifts)
             ),
             f"{one.tokens:,}",
@@ -226,8 +232,8 @@ def _curve(view: PosteditingView) -> Table:
         (
             str(one.n),
             words[one.what],
-            captions.format_number(one.single, PLACES),
-            captions.format_number(one.growing, PLACES),
+            text_formatting.format_number(one.single, PLACES),
+            text_formatting.format_number(one.growing, PLACES),
         )
         for one in view.curve
     ]
@@ -237,7 +243,7 @@ def _curve(view: PosteditingView) -> Table:
 def _sufficient_references_table(view: PosteditingView) -> Table:
     heads: list[tuple[str, Alignment]] = [("System", "left"), ("HTER", "right"), ("Post-edits of others", "right")]
     rows = [
-        (one.system, captions.format_number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
+        (one.system, text_formatting.format_number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
         for one in view.enough_by_system
     ]
     return make_aligned_table(heads, rows)
@@ -270,10 +276,9 @@ def make_csv_rows(view: PosteditingView) -> tuple[Sequence[str], Sequence[Sequen
 def make_caption(view: PosteditingView) -> str:
     """Say what the figures are and which data they come from."""
     campaign, version = next(iter(view.campaigns.items()))
-    counted = (
-        f"{captions.pluralize(view.n_post_edits, 'post-edit')} of {captions.pluralize(view.n_segments, 'segment')}"
-    )
-    by = captions.pluralize(view.n_raters, "rater")
+    post_edits = text_formatting.pluralize(view.n_post_edits, "post-edit")
+    counted = f"{post_edits} of {text_formatting.pluralize(view.n_segments, 'segment')}"
+    by = text_formatting.pluralize(view.n_raters, "rater")
     return (
         f"Post-edits of {campaign}, data version {version}: {counted} by {by}. TER by sacrebleu ({view.tokens}); mTER: "
         f"edits to the closest post-edit over the average length of all; method {view.method_version}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.charts.correlations import DotPlotRow, ScatterPanel, plot_dot_rows, plot_scatter_panels
+from app.reports.kit.charts.dot_and_scatter_plots import DotPlotRow, ScatterPanel, plot_dot_rows, plot_scatter_panels
 from app.reports.postediting_da.view import MEASURES, NAMES, PosteditingDAView, make_caption
 
 

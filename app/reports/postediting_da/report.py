@@ -21,8 +21,8 @@ from app.reports.inputs.post_edits import (
 )
 from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.postediting_da import work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
+from app.reports.postediting_da import score_comparison
 from app.reports.postediting_da.charts import plot_mean_correlations, plot_score_edit_rate_scatter
 from app.reports.postediting_da.view import (
     MEASURES,
@@ -38,7 +38,7 @@ from app.reports.postediting_da.view import (
 )
 from app.stats.plain_values import number_or_none
 from app.stats.postediting import score_relation
-from app.stats.postediting.compare import OutputReferenceEditMatrix
+from app.stats.postediting.edit_matrix import OutputReferenceEditMatrix
 from app.stats.postediting.operations import Tokenization
 from app.stats.postediting.score_relation import Rule
 from app.storage import post_edits
@@ -64,23 +64,25 @@ class PosteditingDAOptions(PostEditsOptions):
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PosteditingDAOptions
-) -> ReportWork[PosteditingDAView]:
+) -> ReportComputation[PosteditingDAView]:
     ours = [one for one in snapshots if find_post_edit_widget(find_campaign_protocol(one.campaign)) is not None]
     if len(ours) > 1:
         what = "at most one of them can be of post-edits"
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), what),))
     if not ours:
-        return make_undivided_work(lambda: _make_empty_view(snapshots, options))
+        return make_undivided_computation(lambda: _make_empty_view(snapshots, options))
     edits = PostEditsOptions(**options.model_dump(include=set(PostEditsOptions.model_fields)))
     postediting = load_post_edits(session, ours[0], edits)
     recipe = RecipeAndSeedOptions(recipe=options.recipe)
     others = [
-        work.load_direct_scores(session, one, recipe, postediting.outputs) for one in snapshots if one is not ours[0]
+        score_comparison.load_direct_scores(session, one, recipe, postediting.outputs)
+        for one in snapshots
+        if one is not ours[0]
     ]
     sources = post_edits.load_source_texts(session, ours[0].campaign_id)
     if not postediting.texts:
-        return make_undivided_work(lambda: _view(snapshots, postediting, others, sources, options, []))
-    return ReportWork(
+        return make_undivided_computation(lambda: _view(snapshots, postediting, others, sources, options, []))
+    return ReportComputation(
         postediting.n_chunks,
         postediting.compute_chunk,
         lambda done: _view(snapshots, postediting, others, sources, options, unpack_segment_edit_chunks(done)),
@@ -117,16 +119,23 @@ def _bases(snapshots: tuple[CampaignSnapshot, ...]) -> str:
 def _view(
     snapshots: tuple[CampaignSnapshot, ...],
     postediting: PostEdits,
-    others: Sequence[work.CampaignScoresByOutput],
+    others: Sequence[score_comparison.CampaignScoresByOutput],
     sources: Mapping[tuple[str, int], str],
     options: PosteditingDAOptions,
     segments: Sequence[OutputReferenceEditMatrix],
 ) -> PosteditingDAView:
-    lines = {one.snapshot.campaign.key: work.join_edit_rates_and_scores(postediting, segments, one) for one in others}
-    each = [line for key, ones in lines.items() for line in work.make_score_edit_rate_correlations(key, ones)]
+    lines = {
+        one.snapshot.campaign.key: score_comparison.join_edit_rates_and_scores(postediting, segments, one)
+        for one in others
+    }
+    each = [
+        line for key, ones in lines.items() for line in score_comparison.make_score_edit_rate_correlations(key, ones)
+    ]
     means = [mean for key in lines for mean in _mean_correlations(key, [one for one in each if one.campaign == key])]
     looked = _compared_with(others, lines)
-    findings = work.find_score_post_edit_disagreements(lines[looked], options.rule) if looked is not None else []
+    findings = (
+        score_comparison.find_score_post_edit_disagreements(lines[looked], options.rule) if looked is not None else []
+    )
     return PosteditingDAView(
         campaigns={one.campaign.key: one.version for one in snapshots},
         data_hash=" ".join([postediting.data_hash, *(one.data_hash for one in others)]),
@@ -146,7 +155,7 @@ def _view(
         n_few_edits=sum(one.few_edits for one in findings),
         n_many_edits=sum(not one.few_edits for one in findings),
         conflicts=[
-            work.describe_score_post_edit_conflict(postediting, segments, sources, one)
+            score_comparison.describe_score_post_edit_conflict(postediting, segments, sources, one)
             for one in findings[: options.most]
         ],
         scatter=_scatter(lines[looked]) if looked is not None else [],
@@ -154,7 +163,7 @@ def _view(
 
 
 def _make_scored_campaign(
-    campaign: work.CampaignScoresByOutput, lines: Sequence[work.EditRatesAndScores]
+    campaign: score_comparison.CampaignScoresByOutput, lines: Sequence[score_comparison.EditRatesAndScores]
 ) -> ScoredCampaign:
     return ScoredCampaign(
         campaign=campaign.snapshot.campaign.key,
@@ -177,22 +186,25 @@ def _mean_correlations(campaign: str, lines: Sequence[ScoreEditRateCorrelations]
                 campaign=campaign,
                 measure=measure,
                 n_systems=int(np.isfinite(r).sum()),
-                fisher=number_or_none(score_relation.fisher_mean_correlation(r)),
-                weighted=number_or_none(score_relation.fisher_mean_correlation(r, n)),
+                fisher=number_or_none(score_relation.compute_fisher_mean_correlation(r)),
+                weighted=number_or_none(score_relation.compute_fisher_mean_correlation(r, n)),
             )
         )
     return means
 
 
 def _compared_with(
-    others: Sequence[work.CampaignScoresByOutput], lines: Mapping[str, Sequence[work.EditRatesAndScores]]
+    others: Sequence[score_comparison.CampaignScoresByOutput],
+    lines: Mapping[str, Sequence[score_comparison.EditRatesAndScores]],
 ) -> str | None:
     """Return the campaign used for conflicts: source-based if possible, because references do not bias its scores."""
     usable = [one.snapshot.campaign for one in others if lines[one.snapshot.campaign.key]]
     return next((one.key for one in usable if one.basis == "source"), usable[0].key if usable else None)
 
 
-def _bias(others: Sequence[work.CampaignScoresByOutput], means: Sequence[MeanCorrelation]) -> ReferenceBiasView | None:
+def _bias(
+    others: Sequence[score_comparison.CampaignScoresByOutput], means: Sequence[MeanCorrelation]
+) -> ReferenceBiasView | None:
     by_basis: dict[str, str] = {}
     for campaign in others:
         by_basis.setdefault(campaign.snapshot.campaign.basis, campaign.snapshot.campaign.key)
@@ -211,7 +223,9 @@ def _bias(others: Sequence[work.CampaignScoresByOutput], means: Sequence[MeanCor
     )
 
 
-def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignScoresByOutput]) -> list[dict[str, Any]]:
+def _list_dropped_rows(
+    postediting: PostEdits, others: Sequence[score_comparison.CampaignScoresByOutput]
+) -> list[dict[str, Any]]:
     dropped = [{**one, "campaign": postediting.snapshot.campaign.key} for one in postediting.dropped]
     for other in others:
         key = other.snapshot.campaign.key
@@ -225,8 +239,8 @@ def _list_dropped_rows(postediting: PostEdits, others: Sequence[work.CampaignSco
 
 def _warnings(
     postediting: PostEdits,
-    others: Sequence[work.CampaignScoresByOutput],
-    lines: Mapping[str, Sequence[work.EditRatesAndScores]],
+    others: Sequence[score_comparison.CampaignScoresByOutput],
+    lines: Mapping[str, Sequence[score_comparison.EditRatesAndScores]],
 ) -> list[str]:
     warnings = list(postediting.warnings)
     if not others:
@@ -250,12 +264,12 @@ def _warnings(
     return warnings
 
 
-def _is_flat(line: work.EditRatesAndScores) -> bool:
+def _is_flat(line: score_comparison.EditRatesAndScores) -> bool:
     known = [rates[np.isfinite(rates)] for rates in line.rates.values()]
     return len(line.at) > 0 and not (np.ptp(line.score) and any(np.ptp(rates) for rates in known if rates.size))
 
 
-def _scatter(lines: Sequence[work.EditRatesAndScores]) -> list[ScoreEditRatePoints]:
+def _scatter(lines: Sequence[score_comparison.EditRatesAndScores]) -> list[ScoreEditRatePoints]:
     """Return at most the permitted number of points, spread evenly over the segments."""
     step = max(1, -(-sum(len(line.at) for line in lines) // MOST_POINTS))
     plots = []

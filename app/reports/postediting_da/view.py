@@ -7,11 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
+from app.reports.kit.table_making import make_aligned_table
 
 PLACES = 4
 MEASURES = ("mter", "hter", "ter_external")
@@ -116,10 +116,10 @@ def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
     if view.bias is not None:
         heads: list[tuple[str, Alignment]] = [("Indicator", "left"), ("Value", "right")]
         rows = [
-            ("|r(source, mTER)| − |r(reference, mTER)|", captions.format_number(view.bias.mter, PLACES)),
+            ("|r(source, mTER)| − |r(reference, mTER)|", text_formatting.format_number(view.bias.mter, PLACES)),
             (
                 "|r(reference, TER ext.)| − |r(source, TER ext.)|",
-                captions.format_number(view.bias.ter_external, PLACES),
+                text_formatting.format_number(view.bias.ter_external, PLACES),
             ),
         ]
         shown.append(TableSection("Reference bias", make_aligned_table(heads, rows), frozenset()))
@@ -134,7 +134,7 @@ def _mean_table(view: PosteditingDAView) -> Table:
     rows = [
         (
             *(one.campaign, NAMES[one.measure], str(one.n_systems)),
-            *(captions.format_number(one.fisher, PLACES), captions.format_number(one.weighted, PLACES)),
+            *(text_formatting.format_number(one.fisher, PLACES), text_formatting.format_number(one.weighted, PLACES)),
         )
         for one in view.means
     ]
@@ -147,7 +147,7 @@ def _systems(view: PosteditingDAView) -> Table:
     rows = [
         (
             *(one.campaign, one.system, f"{one.n:,}"),
-            *(captions.format_number(getattr(one, name), PLACES) for name in MEASURES),
+            *(text_formatting.format_number(getattr(one, name), PLACES) for name in MEASURES),
         )
         for one in view.correlations
     ]
@@ -160,8 +160,12 @@ def _conflicts(view: PosteditingDAView) -> Table:
     heads += [("Output", "left"), ("Closest post-edit", "left")]
     rows = [
         (
-            *(one.system, one.document, str(one.segment), one.what, captions.format_number(one.mter, 1)),
-            *(captions.format_number(one.score, 2), captions.format_number(one.raw, 1), ", ".join(one.tags) or "–"),
+            *(one.system, one.document, str(one.segment), one.what, text_formatting.format_number(one.mter, 1)),
+            *(
+                text_formatting.format_number(one.score, 2),
+                text_formatting.format_number(one.raw, 1),
+                ", ".join(one.tags) or "–",
+            ),
             *(one.output, one.closest),
         )
         for one in view.conflicts

@@ -13,7 +13,7 @@ from app.reports.inputs.recipe_input import RecipeAndSeedOptions
 from app.reports.inputs.variance_model_input import MOST_DRAWS
 from app.stats.components.generalizability import make_planning_components
 from app.stats.components.terms import RESIDUAL, TERMS
-from app.stats.planning.planning import GROUPINGS, Grouping, VarianceComponents
+from app.stats.planning.power_and_cost import GROUPINGS, Grouping, VarianceComponents
 from app.stats.planning.score_sampling import Scores
 
 MOST_DOCUMENTS, MOST_COUNTS = 5_000, 20
@@ -76,11 +76,11 @@ class PowerOptions(RecipeAndSeedOptions):
         each = _numbers(self.ratings, "ratings", 20)
         return tuple((grouping, k) for grouping in GROUPINGS if grouping in groupings for k in each)
 
-    def list_document_counts(self, own: int) -> tuple[int, ...]:
+    def list_document_counts(self, campaign_documents: int) -> tuple[int, ...]:
         """Return numbers of documents, by default from a quarter to four times the campaign's own. Raises Invalid."""
         if self.documents is not None:
             return _numbers(self.documents, "documents", MOST_DOCUMENTS)
-        base = own if own >= 4 else 20
+        base = campaign_documents if campaign_documents >= 4 else 20
         sizes = {max(2, round(base * part)) for part in (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)}
         return tuple(sorted({min(size, MOST_DOCUMENTS) for size in sizes}))
 
@@ -100,7 +100,7 @@ class PowerOptions(RecipeAndSeedOptions):
             raise _invalid_option("components", "at least one must be above 0")
         return make_planning_components(components, source="given")
 
-    def pilot_campaign_if_named(self) -> tuple[str, ...]:
+    def list_pilot_campaigns(self) -> tuple[str, ...]:
         """Return the pilot, if one is named."""
         return () if self.pilot is None else (self.pilot,)
 

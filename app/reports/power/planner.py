@@ -15,17 +15,17 @@ from app.domain.errors import Invalid
 from app.reports.inputs.variance_model_input import Draw, parse_component_draw_chunks
 from app.reports.power.score_simulator import ScoreSimulator, make_score_simulator
 from app.reports.power.sizes import StudySizes
-from app.reports.power.view import PowerVarianceComponents, StudyDesignLine, StudySizeLine
+from app.reports.power.view import PowerVarianceComponents, StudyDesignLine, StudySizePower
 from app.stats.components.generalizability import (
     assign_confounded_variance_to_systems,
+    estimate_system_variance,
     make_planning_components,
     make_planning_components_from_fit,
-    system_variance,
 )
-from app.stats.planning import planning
+from app.stats.planning import power_and_cost
 from app.stats.planning.pilot import PilotRatings, estimate_power_by_resampling, prepare_pilot_ratings
-from app.stats.planning.planning import Grouping, NoVarianceComponents, StudyLayout, VarianceComponents
-from app.stats.planning.raters import minimum_raters_for_unlimited_documents, raters_needed
+from app.stats.planning.power_and_cost import Grouping, NoVarianceComponents, StudyLayout, VarianceComponents
+from app.stats.planning.raters import compute_raters_needed, minimum_raters_for_unlimited_documents
 from app.stats.planning.simulated_studies import PlannedClaimRule, StudyTooLarge, forecast_ranking_stability
 from app.stats.ratings import Floats
 
@@ -62,7 +62,7 @@ class PowerPlanner(StudySizes):
         if self.pilot is not None:
             return f"the pilot {key} cannot be used: {self.pilot.no_fit_reason}"
         try:
-            return planning.default_variance_components(self.protocol)
+            return power_and_cost.get_default_variance_components(self.protocol)
         except NoVarianceComponents as error:
             return f"{error.title()} ({error.detail})"
 
@@ -122,7 +122,7 @@ class PowerPlanner(StudySizes):
         """The number of documents below which that recipe can claim nothing."""
         if not self.recipe_claim_rule.sign_flips:
             return 1
-        return planning.fewest_documents_for_significance(
+        return power_and_cost.compute_fewest_documents_for_significance(
             self.n_pairs if self.options.adjust == "holm" else 1, self.options.alpha
         )
 
@@ -132,8 +132,10 @@ class PowerPlanner(StudySizes):
         if self.options.difference is not None or isinstance(self.components, str) or not self.feasible_designs:
             return self.options.difference or 0.0
         own = self.make_study_layout(self.feasible_designs[0], self.n_planned_documents)
-        variance = planning.contrast_variance(self.components, own)
-        return planning.detectable_difference(variance, alpha=self.alpha_per_pair, power=self.options.power)
+        variance = power_and_cost.compute_contrast_variance(self.components, own)
+        return power_and_cost.compute_detectable_difference(
+            variance, alpha=self.alpha_per_pair, power=self.options.power
+        )
 
     @cached_property
     def score_simulator(self) -> ScoreSimulator:
@@ -164,9 +166,9 @@ class PowerPlanner(StudySizes):
         design = number - self._n_draws
         return json.dumps([self._drawing(design, documents) for documents in self.document_counts]).encode()
 
-    def decode_component_draws(self, parts: Sequence[bytes]) -> list[Draw]:
+    def decode_component_draws(self, chunks: Sequence[bytes]) -> list[Draw]:
         """Return the drawn components."""
-        return parse_component_draw_chunks(parts[: self._n_draws])
+        return parse_component_draw_chunks(chunks[: self._n_draws])
 
     def _drawing(self, design: int, documents: int) -> Drawing:
         """Return one point's power by simulated and by resampled studies, and its SRP."""
@@ -186,7 +188,7 @@ class PowerPlanner(StudySizes):
             self.options,
             layout,
             means=self.estimated_true_means,
-            between=self.between_systems_variance,
+            between_variance=self.between_systems_variance,
             systems=self.n_systems,
             rng=rng,
         )
@@ -264,8 +266,8 @@ class PowerPlanner(StudySizes):
     def between_systems_variance(self) -> float:
         """The variance between systems: from judgments, else published, else the square of the difference to find."""
         if self.planning_ratings.components_fit is not None:
-            return system_variance(self.planning_ratings.components_fit)
-        return planning.BETWEEN.get(self.protocol, self.difference_to_detect**2)
+            return estimate_system_variance(self.planning_ratings.components_fit)
+        return power_and_cost.BETWEEN.get(self.protocol, self.difference_to_detect**2)
 
     @property
     def estimated_true_means(self) -> Floats | None:
@@ -273,13 +275,13 @@ class PowerPlanner(StudySizes):
         fitted = self.planning_ratings.components_fit
         if fitted is None or len(fitted.means) != self.n_systems:
             return None
-        between, error = system_variance(fitted), fitted.typical_contrast_error() ** 2 / 2
+        between, error = estimate_system_variance(fitted), fitted.typical_contrast_error() ** 2 / 2
         reliability = between / (between + error) if between + error > 0 else 0.0
         middle = float(fitted.means.mean())
         sign = self.planning_ratings.ratings.better_sign
         return np.asarray(sign * (middle + reliability * (fitted.means - middle)), dtype=np.float64)
 
-    def make_design_lines(self, parts: Sequence[bytes]) -> list[StudyDesignLine]:
+    def make_design_lines(self, chunks: Sequence[bytes]) -> list[StudyDesignLine]:
         """Return every design with its points."""
         if isinstance(self.components, str):
             return []
@@ -287,12 +289,12 @@ class PowerPlanner(StudySizes):
         draws = (
             [
                 make_planning_components(assign_confounded_variance_to_systems(fitted, draw))
-                for draw in self.decode_component_draws(parts)
+                for draw in self.decode_component_draws(chunks)
             ]
             if fitted is not None
             else []
         )
-        drawings: list[Drawing] = [one for part in parts[self._n_draws :] for one in json.loads(part)]
+        drawings: list[Drawing] = [one for part in chunks[self._n_draws :] for one in json.loads(part)]
         by_point = dict(zip(self._points, drawings, strict=True))
         return [self._design(i, self.components, draws, by_point) for i in range(len(self.feasible_designs))]
 
@@ -307,7 +309,7 @@ class PowerPlanner(StudySizes):
         base = self.make_study_layout(design, 1)
         needed = self._find_needed_documents(components, base)
         bill = None if needed is None else self._cost(replace(base, documents=needed))
-        panel = raters_needed(components, replace(base, documents=self.n_planned_documents), **self._aim)
+        panel = compute_raters_needed(components, replace(base, documents=self.n_planned_documents), **self._aim)
         return StudyDesignLine(
             grouping=design[0],
             ratings_per_item=design[1],
@@ -318,7 +320,7 @@ class PowerPlanner(StudySizes):
             raters_needed=panel.least,
             raters_told=panel.note,
             raters_at_least=minimum_raters_for_unlimited_documents(components, base, **self._aim),
-            floor=planning.standard_error_floor(components, base),
+            floor=power_and_cost.compute_standard_error_floor(components, base),
             points=[
                 self._point(components, draws, self.make_study_layout(design, d), by_point[i, d])
                 for d in self.document_counts
@@ -326,7 +328,7 @@ class PowerPlanner(StudySizes):
         )
 
     def _find_needed_documents(self, components: VarianceComponents, base: StudyLayout) -> int | None:
-        documents = planning.documents_needed(components, base, **self._aim)
+        documents = power_and_cost.compute_documents_needed(components, base, **self._aim)
         return None if documents is None else max(documents, self.fewest_documents_for_any_claim)
 
     @property
@@ -351,25 +353,27 @@ class PowerPlanner(StudySizes):
         low, high = (documents[round(at * (len(documents) - 1))] for at in (0.025, 0.975))
         return (None if np.isinf(low) else int(low)), (None if np.isinf(high) else int(high))
 
-    def _cost(self, layout: StudyLayout) -> planning.StudyCost:
-        return planning.compute_study_cost(
+    def _cost(self, layout: StudyLayout) -> power_and_cost.StudyCost:
+        return power_and_cost.compute_study_cost(
             layout, self.study_cost_assumptions, systems=self.n_systems, words_per_segment=self.words_per_segment
         )
 
     def _point(
         self, components: VarianceComponents, draws: Sequence[VarianceComponents], layout: StudyLayout, drawing: Drawing
-    ) -> StudySizeLine:
-        variance = planning.contrast_variance(components, layout)
-        powers = [self._power(layout, planning.contrast_variance(draw, layout)) for draw in draws]
+    ) -> StudySizePower:
+        variance = power_and_cost.compute_contrast_variance(components, layout)
+        powers = [self._power(layout, power_and_cost.compute_contrast_variance(draw, layout)) for draw in draws]
         bill = self._cost(layout)
         drawn_here = {name: drawing.get(name) for name in _DRAWN}
-        return StudySizeLine(
+        return StudySizePower(
             documents=layout.documents,
             standard_error=sqrt(variance),
-            detectable=planning.detectable_difference(variance, alpha=self.alpha_per_pair, power=self.options.power),
+            detectable=power_and_cost.compute_detectable_difference(
+                variance, alpha=self.alpha_per_pair, power=self.options.power
+            ),
             power=self._power(layout, variance),
             interval=_interval(powers),
-            raters_needed=raters_needed(components, layout, **self._aim).least,
+            raters_needed=compute_raters_needed(components, layout, **self._aim).least,
             hours=bill.judging_hours + bill.onboarding_hours,
             price=bill.price,
             **drawn_here,
@@ -378,7 +382,7 @@ class PowerPlanner(StudySizes):
     def _power(self, layout: StudyLayout, variance: float) -> float:
         if layout.documents < self.fewest_documents_for_any_claim:
             return 0.0
-        return planning.z_test_power(self.difference_to_detect, variance, alpha=self.alpha_per_pair)
+        return power_and_cost.compute_z_test_power(self.difference_to_detect, variance, alpha=self.alpha_per_pair)
 
     def make_variance_components_view(self) -> PowerVarianceComponents | None:
         """Return the components used."""

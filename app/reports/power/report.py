@@ -10,9 +10,9 @@ from typing import Any
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.variance_model_input import load_ratings_with_variance_model
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.curves import LinePoint, LineSeries, plot_line_chart
-from app.reports.kit.report import Report, ReportWork
+from app.reports.kit.report import Report, ReportComputation
 from app.reports.power.options import PowerOptions
 from app.reports.power.planner import PowerPlanner
 from app.reports.power.view import PowerView, StudyDesignLine, describe_design, make_caption, make_csv_rows, make_tables
@@ -24,13 +24,15 @@ RECOMMENDED = (
 )
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PowerOptions) -> ReportWork[PowerView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PowerOptions
+) -> ReportComputation[PowerView]:
     options.list_designs(), options.parse_given_components()
     data, *pilots = (load_ratings_with_variance_model(session, one, options, options.draws) for one in snapshots)
     for pilot in pilots:
         _check_pilot(snapshots[0], pilot.inputs.snapshot)
     planner = PowerPlanner(options, data, snapshots[0].campaign.protocol, *pilots)
-    return ReportWork(planner.n_chunks, planner.compute_chunk, lambda parts: _view(planner, parts))
+    return ReportComputation(planner.n_chunks, planner.compute_chunk, lambda parts: _view(planner, parts))
 
 
 def _check_pilot(snapshot: CampaignSnapshot, pilot: CampaignSnapshot) -> None:
@@ -118,7 +120,7 @@ def _warnings(planner: PowerPlanner, parts: Sequence[bytes]) -> list[str]:
     left = [design for design in planner.options.list_designs() if design not in planner.feasible_designs]
     if left:
         warnings.append(
-            f"{captions.pluralize(len(left), 'design')} left out for needing "
+            f"{text_formatting.pluralize(len(left), 'design')} left out for needing "
             "more ratings per item than there are raters; plan more raters"
         )
     lines = planner.make_design_lines(parts)
@@ -168,7 +170,9 @@ def plot_power_by_documents(view: PowerView) -> bytes:
     ]
     notes = [*view.warnings, make_caption(view)]
     heading = "Power by documents; bars: 95 % from the uncertainty of the components"
-    return plot_line_chart(_title(view), heading, "documents", lines, notes, mark=view.power if lines else None)
+    return plot_line_chart(
+        _title(view), heading, "documents", lines, notes, dashed_line_at=view.power if lines else None
+    )
 
 
 def plot_power_by_hours(view: PowerView) -> bytes:
@@ -178,7 +182,9 @@ def plot_power_by_hours(view: PowerView) -> bytes:
         for design in view.designs
     ]
     notes = [*view.warnings, make_caption(view)]
-    return plot_line_chart(_title(view), "Power by hours", "hours", lines, notes, mark=view.power if lines else None)
+    return plot_line_chart(
+        _title(view), "Power by hours", "hours", lines, notes, dashed_line_at=view.power if lines else None
+    )
 
 
 def plot_srp_by_documents(view: PowerView) -> bytes:
@@ -217,7 +223,7 @@ def plot_expected_clusters(view: PowerView) -> bytes:
         notes.insert(0, "No clusters were asked for: name a rule with `clusters`.")
     heading = f"Clusters expected of {view.systems} systems by hours; bars: two Monte-Carlo standard errors each way"
     shown = [line for line in lines if line.steps]
-    return plot_line_chart(_title(view), heading, "hours", shown, notes, highest=float(view.systems))
+    return plot_line_chart(_title(view), heading, "hours", shown, notes, y_max=float(view.systems))
 
 
 def _error_bar(value: float, error: float | None, most: int) -> tuple[float, float] | tuple[None, None]:
@@ -304,5 +310,5 @@ REPORT: Report[PowerOptions, PowerView] = Report(
     },
     caption=make_caption,
     long=True,
-    other_campaigns=PowerOptions.pilot_campaign_if_named,
+    other_campaigns=PowerOptions.list_pilot_campaigns,
 )

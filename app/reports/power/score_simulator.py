@@ -10,12 +10,12 @@ import numpy as np
 from app.reports.inputs.variance_model_input import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
 from app.stats.planning.non_normal_scores import (
-    expected_number_of_clusters,
-    make_non_normal_sampler,
-    make_normal_sampler,
+    estimate_number_of_clusters,
+    make_non_normal_study_sampler,
+    make_normal_study_sampler,
     simulate_non_normal_detection_counts,
 )
-from app.stats.planning.planning import StudyLayout, VarianceComponents
+from app.stats.planning.power_and_cost import StudyLayout, VarianceComponents
 from app.stats.planning.score_sampling import (
     CannotSimulateScores,
     MarginalDistribution,
@@ -97,7 +97,7 @@ class ScoreSimulator:
         layout: StudyLayout,
         *,
         means: Floats | None,
-        between: float,
+        between_variance: float,
         systems: int,
         rng: np.random.Generator,
     ) -> Shares:
@@ -105,13 +105,13 @@ class ScoreSimulator:
         if options.clusters == "none" or self.why is not None:
             return {}
         try:
-            expected = expected_number_of_clusters(
-                make_normal_sampler(self.components, layout)
+            expected = estimate_number_of_clusters(
+                make_normal_study_sampler(self.components, layout)
                 if self.scores is None
-                else make_non_normal_sampler(self.scores, layout),
+                else make_non_normal_study_sampler(self.scores, layout),
                 layout,
                 means=means,
-                between=between,
+                between=between_variance,
                 systems=systems,
                 rule=options.clusters,
                 alpha=options.alpha,
@@ -125,12 +125,12 @@ class ScoreSimulator:
 
 
 def make_score_simulator(
-    options: PowerOptions, components: VarianceComponents, judged: RatingsWithVarianceModel, difference: float
+    options: PowerOptions, components: VarianceComponents, planning_ratings: RatingsWithVarianceModel, difference: float
 ) -> ScoreSimulator:
     """Return the requested score distribution, fitted to single ratings, or the reason why it cannot be simulated."""
     if options.scores == "normal":
         return ScoreSimulator(components)
-    ratings = judged.ratings
+    ratings = planning_ratings.ratings
     try:
         shape = fit_marginal(options.scores, ratings.score)
         scores = make_score_sampler(components, shape, better_sign=ratings.better_sign, fixed_panel=options.fixed_panel)

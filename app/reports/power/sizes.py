@@ -9,7 +9,7 @@ import numpy as np
 
 from app.reports.inputs.variance_model_input import RatingsWithVarianceModel
 from app.reports.power.options import PowerOptions
-from app.stats.planning.planning import StudyCostAssumptions
+from app.stats.planning.power_and_cost import StudyCostAssumptions
 
 SEGMENTS, RATERS, SYSTEMS, WORDS = 10.0, 10, 10, 40.0
 """Defaults for a campaign that has no data on them."""

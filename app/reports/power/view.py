@@ -8,12 +8,12 @@ from math import sqrt
 from pydantic import Field
 
 from app.domain.recipe import ClusterRule
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_aligned_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.stats.planning.planning import Grouping
+from app.reports.kit.table_making import make_aligned_table
+from app.stats.planning.power_and_cost import Grouping
 from app.stats.planning.score_sampling import Scores
 
 GROUPED: dict[Grouping, str] = {
@@ -37,7 +37,7 @@ class PowerVarianceComponents(FrozenResultModel):
     source: str
 
 
-class StudySizeLine(FrozenResultModel):
+class StudySizePower(FrozenResultModel):
     """One size of one design. Each power is found in another way; null if that way is not available."""
 
     documents: int
@@ -84,7 +84,7 @@ class StudyDesignLine(FrozenResultModel):
         None, description="With fewer raters, no number of documents is enough; null above a million."
     )
     floor: float = Field(description="Standard error that remains with any number of documents: rater × system.")
-    points: list[StudySizeLine]
+    points: list[StudySizePower]
 
 
 class PowerView(ReportHeader):
@@ -136,7 +136,7 @@ def make_tables(view: PowerView) -> Sequence[TableSection]:
 
 
 def _share(value: float | None) -> str:
-    return "–" if value is None else captions.format_number(value, 2)
+    return "–" if value is None else text_formatting.format_number(value, 2)
 
 
 def _amount(value: float | None, places: int = 0) -> str:
@@ -165,7 +165,7 @@ def _needs(view: PowerView) -> Table:
         ends = "–" if span is None else " to ".join(_format_needed(end) for end in span)
         bill = (_amount(design.hours_needed), _amount(design.price_needed, 2))
         raters = (_format_needed(design.raters_needed), _format_needed(design.raters_at_least))
-        floor = captions.format_number(design.floor, 3)
+        floor = text_formatting.format_number(design.floor, 3)
         rows.append((describe_design(design), _format_needed(design.documents_needed), ends, *bill, *raters, floor))
     return make_aligned_table(heads, rows)
 
@@ -197,16 +197,20 @@ def _points(view: PowerView) -> Table:
                 _share(point.resampled),
                 _share(point.srp),
             )
-            pairs = "–" if point.significant_pairs is None else captions.format_number(point.significant_pairs, 1)
-            detectable = captions.format_number(point.detectable, captions.choose_decimals([point.detectable]))
+            pairs = (
+                "–" if point.significant_pairs is None else text_formatting.format_number(point.significant_pairs, 1)
+            )
+            detectable = text_formatting.format_number(
+                point.detectable, text_formatting.choose_decimals([point.detectable])
+            )
             last = (pairs, detectable, _format_needed(point.raters_needed), _amount(point.hours))
             rows.append((describe_design(design), f"{point.documents:,}", *figures, *last))
     return make_aligned_table(heads, rows)
 
 
-def _size(point: StudySizeLine) -> str:
+def _size(point: StudySizePower) -> str:
     """Format with three decimals, because the value is small."""
-    return "–" if point.size is None else captions.format_number(point.size, 3)
+    return "–" if point.size is None else text_formatting.format_number(point.size, 3)
 
 
 def _clusters(view: PowerView) -> Table:
@@ -228,9 +232,9 @@ def _clusters(view: PowerView) -> Table:
 
 def _components(line: PowerVarianceComponents) -> Table:
     values = [(name.replace("_", " × "), value) for name, value in line.model_dump(exclude={"source"}).items()]
-    places = captions.choose_decimals([max(value for _, value in values) / 10])
+    places = text_formatting.choose_decimals([max(value for _, value in values) / 10])
     rows = [
-        (name, captions.format_number(value, places), captions.format_number(sqrt(value), places))
+        (name, text_formatting.format_number(value, places), text_formatting.format_number(sqrt(value), places))
         for name, value in values
     ]
     return make_aligned_table([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)

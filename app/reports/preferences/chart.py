@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.exclusions_and_lock import load_exclusions_and_lock
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit import captions
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit import text_formatting
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.preferences.view import (
     PairPreferenceLine,
     PreferencesView,
@@ -27,7 +27,7 @@ from app.reports.preferences.view import (
     plot_preferences,
 )
 from app.stats import preferences as stats
-from app.storage import preferences as stored
+from app.storage import side_by_side_preferences as stored
 from app.storage.db import Session
 
 CONTROL, SURPLUS, SAME = "control screen", "surplus", "comparison of one text with itself"
@@ -60,14 +60,14 @@ class _PairwiseAnswer:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PreferencesOptions
-) -> ReportWork[PreferencesView]:
+) -> ReportComputation[PreferencesView]:
     snapshot = snapshots[0]
     rows = stored.load_side_by_side_preferences(session, snapshot.campaign_id, snapshot.version)
     stands = load_exclusions_and_lock(session, snapshot.campaign_id, snapshot.version).exclusions
     out: dict[tuple[str, str], str] = {}
     for standing in stands:
         out[standing.exclusion.what, standing.exclusion.key] = standing.reason
-    return make_undivided_work(lambda: _view(snapshot, options, rows, out))
+    return make_undivided_computation(lambda: _view(snapshot, options, rows, out))
 
 
 def _view(
@@ -181,13 +181,13 @@ def _warnings(
     elif not pairs:
         yield "no comparisons remain to count; `dropped` says why"
     else:
-        lowest = min(stats.smallest_possible_p(one.n_documents) for one in pairs)
+        lowest = min(stats.compute_smallest_possible_p(one.n_documents) for one in pairs)
         lowest *= len(pairs) if options.adjust == "holm" else 1
         if lowest > options.alpha:
             documents = max(one.n_documents for one in pairs)
             yield (
-                f"no preference can be significant: with {captions.pluralize(documents, 'document')} the smallest p is "
-                f"{min(1.0, lowest):g}; collect comparisons on more documents"
+                f"no preference can be significant: with {text_formatting.pluralize(documents, 'document')} the "
+                f"smallest p is {min(1.0, lowest):g}; collect comparisons on more documents"
             )
         if not any(one.wins or one.losses for one in pairs):
             yield "every comparison is a tie, so no system is preferred; collect comparisons on more texts"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
 from app.reports.preferences.chart import PreferenceBar, plot_preference_bars
@@ -64,7 +64,13 @@ def make_tables(view: PreferencesView) -> Sequence[TableSection]:
     headings = ("System", "Wins", "Losses", "Ties", "Share of points")
     sides: tuple[Alignment, ...] = ("left", "right", "right", "right", "right")
     systems = tuple(
-        (one.system, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}", captions.format_number(one.share, PLACES))
+        (
+            one.system,
+            f"{one.wins:,}",
+            f"{one.losses:,}",
+            f"{one.ties:,}",
+            text_formatting.format_number(one.share, PLACES),
+        )
         for one in view.systems
     )
     return (
@@ -90,10 +96,13 @@ def _pairs(view: PreferencesView) -> Table:
     rows = tuple(
         (
             *(one.better, one.worse, f"{one.wins:,}", f"{one.losses:,}", f"{one.ties:,}"),
-            *(captions.format_number(one.preference, PLACES), captions.format_interval(one.interval, PLACES)),
             *(
-                captions.format_p_value(one.p_value),
-                captions.format_p_value(one.p_adjusted),
+                text_formatting.format_number(one.preference, PLACES),
+                text_formatting.format_interval(one.interval, PLACES),
+            ),
+            *(
+                text_formatting.format_p_value(one.p_value),
+                text_formatting.format_p_value(one.p_adjusted),
                 "yes" if one.significant else "no",
             ),
         )
@@ -114,8 +123,8 @@ def make_csv_rows(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequen
             *(one.better, one.worse, one.wins, one.losses, one.ties, one.n_documents, one.preference),
             *(one.interval or (None, None)),
             *(
-                captions.format_p_value_for_csv(one.p_value),
-                captions.format_p_value_for_csv(one.p_adjusted),
+                text_formatting.format_p_value_for_csv(one.p_value),
+                text_formatting.format_p_value_for_csv(one.p_adjusted),
                 one.significant,
                 campaign,
                 version,
@@ -129,8 +138,10 @@ def make_csv_rows(view: PreferencesView) -> tuple[Sequence[str], Sequence[Sequen
 def make_caption(view: PreferencesView) -> str:
     """Say what the figures are and which data they come from."""
     campaign, version = next(iter(view.campaigns.items()))
-    counted = f"{captions.pluralize(view.n_screens, 'screen')}, {captions.pluralize(view.n_raters, 'rater')}"
-    counted += f", {captions.pluralize(view.n_documents, 'document')}"
+    counted = (
+        f"{text_formatting.pluralize(view.n_screens, 'screen')}, {text_formatting.pluralize(view.n_raters, 'rater')}"
+    )
+    counted += f", {text_formatting.pluralize(view.n_documents, 'document')}"
     return (
         f"Preferences of {campaign}, data version {version}: {counted}; "
         f"exact sign test, {view.adjust} adjustment; intervals of (wins − losses)/comparisons over documents"

@@ -39,15 +39,15 @@ class MatchedRows:
     differing: int
 
 
-def match_rows_across_conditions(conditions: Sequence[ConditionRowsWithTexts], match: Match) -> MatchedRows:
+def match_rows_across_conditions(conditions: Sequence[ConditionRowsWithTexts], match_by: Match) -> MatchedRows:
     """Return the rows about documents or outputs that were judged, with the same texts, under every condition.
 
     Documents are matched by key, outputs by document, position and system; documents with one score as a whole are
     outputs at position 0. An unknown text is no reason to leave anything out.
     """
-    if match == "none" or len(conditions) < 2:
+    if match_by == "none" or len(conditions) < 2:
         return MatchedRows(tuple(np.ones(len(one.rows), dtype=np.bool_) for one in conditions), 0)
-    return _documents(conditions) if match == "documents" else _outputs(conditions)
+    return _documents(conditions) if match_by == "documents" else _outputs(conditions)
 
 
 def _documents(conditions: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
@@ -72,7 +72,7 @@ def _rows_of(rows: Ratings, documents: set[str]) -> Bools:
 
 
 def _outputs(conditions: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
-    addresses = [list_output_of_each_row(one.rows) for one in conditions]
+    addresses = [list_output_addresses(one.rows) for one in conditions]
     common = set.intersection(*(set(each) for each in addresses))
     sources = _find_places_with_different_texts([one.sources for one in conditions])
     first: dict[Output, str] = {}
@@ -86,7 +86,7 @@ def _outputs(conditions: Sequence[ConditionRowsWithTexts]) -> MatchedRows:
     )
 
 
-def list_output_of_each_row(rows: Ratings) -> list[Output]:
+def list_output_addresses(rows: Ratings) -> list[Output]:
     """Return document, position (0 for the whole document) and system of each row."""
     labels = rows.labels
     position = np.append(labels.segment_position, 0)[rows.segment]

@@ -11,21 +11,21 @@ import numpy as np
 from pydantic import Field, StringConstraints
 
 from app.domain.errors import Invalid, Place
-from app.reports.arms import lines
+from app.reports.arms import time_and_revision_results
 from app.reports.arms.judgments import (
     ArmNameAndPresentation,
     JudgmentInclusionOptions,
     JudgmentsByCondition,
     count_dropped_judgments,
     load_judgments_by_condition,
-    make_unfinished_tasks_key_part,
+    make_unfinished_tasks_cache_key,
 )
-from app.reports.arms.lines import ArmPaceTrend
 from app.reports.arms.report import ONE, order_conditions
+from app.reports.arms.time_and_revision_results import ArmPaceTrend
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, make_undivided_work
-from app.reports.kit.report import ReportWork as Job
-from app.reports.presentations import lines as of_scores
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
+from app.reports.presentations import score_and_agreement_results as of_scores
+from app.reports.presentations.conclusions import make_conclusion_sentences
 from app.reports.presentations.matching import (
     ConditionRowsWithTexts,
     Match,
@@ -34,7 +34,6 @@ from app.reports.presentations.matching import (
     Places,
     match_rows_across_conditions,
 )
-from app.reports.presentations.sentences import make_conclusions
 from app.reports.presentations.view import (
     PresentationsView,
     make_caption,
@@ -44,7 +43,7 @@ from app.reports.presentations.view import (
     plot_times_by_document_length,
 )
 from app.stats.agreement.score_distributions import make_histogram_bins
-from app.stats.arms.score_spread import mask_compared_rows
+from app.stats.arms.score_spread import mask_ratings_compared_between_arms
 from app.stats.arms.times import TimedJudgments
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
@@ -92,7 +91,7 @@ class ComparedCondition:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: PresentationsOptions
-) -> Job[PresentationsView]:
+) -> ReportComputation[PresentationsView]:
     campaign_conditions = [load_judgments_by_condition(session, one, options) for one in snapshots]
     match: Match = (
         options.match if options.match != "auto" else ("documents" if len(campaign_conditions) > 1 else "none")
@@ -107,7 +106,7 @@ def _prepare(
     if len({(one.work.rows.scale, one.work.rows.higher_is_better) for one in campaign_conditions}) > 1:
         raise Invalid("the question does not fit the campaigns", places=(Place(("query", "campaigns"), SCALES),))
     order = order_conditions([one.name for one in _name_conditions(campaign_conditions)], options.baseline)
-    return make_undivided_work(lambda: _view(campaign_conditions, texts, options, match, order))
+    return make_undivided_computation(lambda: _view(campaign_conditions, texts, options, match, order))
 
 
 def _name_conditions(campaign_conditions: Sequence[JudgmentsByCondition]) -> list[ArmNameAndPresentation]:
@@ -152,7 +151,8 @@ def _compare_condition(
     options: PresentationsOptions,
 ) -> ComparedCondition:
     work, events = part
-    scored = work.rows.where(mask_compared_rows(work.rows, controls=options.controls == "keep") & keep)
+    compared = mask_ratings_compared_between_arms(work.rows, with_controls=options.controls == "keep")
+    scored = work.rows.where(compared & keep)
     whole_task = work.whole_task & bool(keep.all())  # the time of a part says nothing about that of a task
     matched_work = replace(work, whole_task=whole_task).where(keep)
     return ComparedCondition(condition, matched_work, select_rating_events(events, keep), documents, scored)
@@ -167,10 +167,12 @@ def _make_view(
 ) -> PresentationsView:
     names = [one.condition.name for one in each]
     parts = [(one.work, one.events) for one in each]
-    volumes = [lines.count_arm_volume(one.condition, one.work) for one in each]
+    volumes = [time_and_revision_results.count_arm_work_volume(one.condition, one.work) for one in each]
     times, revisions = (
-        list(lines.compare_arm_times(names, lines.measure_condition_times(parts))),
-        list(lines.count_arm_revisions(names, parts)),
+        list(
+            time_and_revision_results.compare_arm_times(names, time_and_revision_results.measure_condition_times(parts))
+        ),
+        list(time_and_revision_results.count_arm_revisions(names, parts)),
     )
     pace = _pace(campaign_conditions, names)
     spread = [line for one in each for line in of_scores.measure_score_spreads(one.condition.name, one.scored)]
@@ -188,7 +190,7 @@ def _make_view(
         data_hash=_hash(campaign_conditions),
         basis=", ".join(sorted({one.snapshot.campaign.basis for one in campaign_conditions})),
         dropped=dropped,
-        warnings=[*lines.list_time_warnings(volumes, pace, times), *_warnings(each, match)],
+        warnings=[*time_and_revision_results.list_time_warnings(volumes, pace, times), *_warnings(each, match)],
         match=match,
         controls=options.controls,
         rejected=options.rejected,
@@ -216,7 +218,7 @@ def _make_view(
             for line in of_scores.measure_document_segment_correlations(one.condition.name, one.scored)
         ],
         shared=pairs,
-        conclusions=list(make_conclusions(times, revisions, spread, agreement, pairs)),
+        conclusions=list(make_conclusion_sentences(times, revisions, spread, agreement, pairs)),
     )
 
 
@@ -225,8 +227,8 @@ def _pace(campaign_conditions: Sequence[JudgmentsByCondition], names: Sequence[s
     named, at, pace_lines = _name_conditions(campaign_conditions), 0, []
     for conditions in campaign_conditions:
         pace_lines += list(
-            lines.estimate_arm_pace_trends(
-                [each.name for each in named[at : at + len(conditions.names)]], conditions.judgment_paces()
+            time_and_revision_results.estimate_arm_pace_trends(
+                [each.name for each in named[at : at + len(conditions.names)]], conditions.measure_judgment_paces()
             )
         )
         at += len(conditions.names)
@@ -251,7 +253,7 @@ def _list_dropped_rows(
         for one, keep in zip(sides, shared.keep, strict=True)
     )
     scored = sum(len(one.scored) for one in each)
-    regular = sum(int(mask_compared_rows(one.work.rows, controls=True).sum()) for one in each)
+    regular = sum(int(mask_ratings_compared_between_arms(one.work.rows, with_controls=True).sum()) for one in each)
     for reason, n in (
         *count_dropped_judgments(campaign_conditions).items(),
         (f"{match.removesuffix('s')} not judged under every condition, or with other texts there", unmatched),
@@ -343,5 +345,5 @@ REPORT: Report[PresentationsOptions, PresentationsView] = Report(
     charts={"default": plot_scores_and_agreement, "times": plot_times_by_document_length},
     caption=make_caption,
     over="campaigns",
-    extra_key=make_unfinished_tasks_key_part,
+    extra_key=make_unfinished_tasks_cache_key,
 )

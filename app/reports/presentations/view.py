@@ -6,22 +6,22 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from app.reports.arms import lines
-from app.reports.arms.lines import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
-from app.reports.arms.view import RANGES, make_csv_rows_without_origin, make_line_panel
+from app.reports.arms import time_and_revision_results
+from app.reports.arms.time_and_revision_results import ArmPaceTrend, ArmRevisions, ArmTime, ArmWorkVolume
+from app.reports.arms.view import RANGES, make_csv_rows_without_provenance, make_line_panel
 from app.reports.document_scores.view import PARTS
 from app.reports.document_scores.view import describe_document_length_range as correlated
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.line_panels import LinePanel, PanelSeries, plot_line_panels
-from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
-from app.reports.presentations.lines import (
+from app.reports.kit.table_making import make_table
+from app.reports.presentations.score_and_agreement_results import (
     ArmScoreHistogram,
-    ConditionComparison,
     DocumentSegmentCorrelation,
     PresentationAgreement,
     PresentationScoreSpread,
+    SameOutputComparison,
 )
 
 PLACES = 3
@@ -49,7 +49,7 @@ class PresentationsView(ReportHeader):
     histograms: list[ArmScoreHistogram]
     agreement: list[PresentationAgreement]
     correlations: list[DocumentSegmentCorrelation]
-    shared: list[ConditionComparison]
+    shared: list[SameOutputComparison]
     conclusions: list[str]
 
 
@@ -58,10 +58,12 @@ def make_tables(view: PresentationsView) -> Sequence[TableSection]:
     main = [one for one in view.agreement if one.documents in MAIN]
     by_length = [one for one in view.agreement if one.documents not in MAIN]
     shown = [
-        TableSection("Conditions", lines.make_volume_table(view.arms)),
-        TableSection("Time", lines.make_time_table(view.times), frozenset({1})),
-        TableSection("Learning and fatigue per hundred judgments", lines.make_pace_trend_table(view.pace)),
-        TableSection("Revised answers", lines.make_revision_table(view.revisions)),
+        TableSection("Conditions", time_and_revision_results.make_volume_table(view.arms)),
+        TableSection("Time", time_and_revision_results.make_time_table(view.times), frozenset({1})),
+        TableSection(
+            "Learning and fatigue per hundred judgments", time_and_revision_results.make_pace_trend_table(view.pace)
+        ),
+        TableSection("Revised answers", time_and_revision_results.make_revision_table(view.revisions)),
         TableSection("Segment scores", _spread_table(view.spread)),
         TableSection("Share of segment scores", _histograms(view), frozenset()),
         TableSection("Agreement between raters", _agreement(view, main)),
@@ -78,16 +80,16 @@ def describe_document_length_range(documents: str) -> str:
 
 
 def _figure(value: float | None) -> str:
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
 def _spread_table(spreads: Sequence[PresentationScoreSpread]) -> Table:
     heads = ("Condition", "Documents", "Scores", "Mean", "SD", "SD within documents", "Documents shown")
-    places = captions.choose_decimals([one.sd for one in spreads])
+    places = text_formatting.choose_decimals([one.sd for one in spreads])
     rows = [
         (
             *(one.arm, describe_document_length_range(one.documents), f"{one.n:,}"),
-            *(captions.format_number(value, places) for value in (one.mean, one.sd, one.within)),
+            *(text_formatting.format_number(value, places) for value in (one.mean, one.sd, one.within)),
             f"{one.shown:,}",
         )
         for one in spreads
@@ -132,7 +134,7 @@ def _correlations(correlations: Sequence[DocumentSegmentCorrelation]) -> Table:
     return make_table(heads, rows, 3)
 
 
-def _pair_table(pairs: Sequence[ConditionComparison]) -> Table:
+def _pair_table(pairs: Sequence[SameOutputComparison]) -> Table:
     heads = ("Condition", "Against", "Outputs", "Difference", "Pearson", "Systems", "τ-b of systems")
     rows = [
         (
@@ -150,7 +152,7 @@ CSV = ("what", "arm", "kind", "documents", "n", "value", "sd", "low", "high", "c
 def make_csv_rows(view: PresentationsView) -> tuple[Sequence[str], Sequence[Sequence[Cell]]]:
     """Make one row per figure."""
     none = (None, None, None)
-    rows = make_csv_rows_without_origin(view.times, view.pace, view.revisions)
+    rows = make_csv_rows_without_provenance(view.times, view.pace, view.revisions)
     for spread in view.spread:
         rows.append(("mean", spread.arm, "segment", spread.documents, spread.n, spread.mean, spread.sd, *none))
         rows.append(("sd", spread.arm, "segment", spread.documents, spread.n, spread.sd, None, *none))
@@ -182,7 +184,8 @@ def make_caption(view: PresentationsView) -> str:
         "outputs": "on outputs that were judged under every one",
     }[view.match]
     return (
-        f"{captions.pluralize(n, 'judgment')} under {captions.pluralize(len(view.arms), 'condition')}, {compared}. "
+        f"{text_formatting.pluralize(n, 'judgment')} under "
+        f"{text_formatting.pluralize(len(view.arms), 'condition')}, {compared}. "
         f"Times are trimmed means (10th to 90th percentile). Data versions: {versions}; "
         f"method {view.method_version}."
     )
@@ -222,6 +225,6 @@ def plot_times_by_document_length(view: PresentationsView) -> bytes:
 
 def _panels(view: PresentationsView, below: str, drawn: Sequence[LinePanel]) -> bytes:
     there = [panel for panel in drawn if panel.places and any(curve.values for curve in panel.curves)]
-    notes = [*view.conclusions, *map(captions.make_sentence, view.warnings), make_caption(view)]
+    notes = [*view.conclusions, *map(text_formatting.make_sentence, view.warnings), make_caption(view)]
     title = f"Conditions compared: {', '.join(view.campaigns)}"
-    return plot_line_panels(title, below, there, notes, nothing="nothing to draw; see the notes below")
+    return plot_line_panels(title, below, there, notes, empty_message="nothing to draw; see the notes below")

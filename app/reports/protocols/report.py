@@ -16,7 +16,7 @@ from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
     ScoreSelectionOptions,
     load_campaign_calibration_split,
-    make_comparison_header,
+    make_comparison_header_fields,
     make_values_by_unit,
     may_have_same_source_text,
     replace_unknown_documents_by_segments,
@@ -24,13 +24,13 @@ from app.reports.inputs.calibration import (
 from app.reports.inputs.raw_ratings import NOTHING, BootstrapDraws, IntervalLevel, Seed
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import load_ratings_with_times
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
 from app.reports.protocols.view import (
     ComparedProtocolView,
+    JudgingDuration,
     KnownOrderGapView,
     ProtocolComparisonView,
     ScorePredictionView,
-    WorkDurationView,
     make_caption,
     make_csv_rows,
     make_tables,
@@ -39,14 +39,14 @@ from app.reports.protocols.view import (
 from app.reports.robustness.report import KEYS_PATTERN
 from app.stats.agreement import alpha, bootstrap, pairs
 from app.stats.agreement.units import Repeated, ValuesByUnit
-from app.stats.calibration import bridge as bridges
+from app.stats.calibration import score_prediction
 from app.stats.calibration.linking import percentile_interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_pairs_expected_to_differ
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 from app.stats.ratings import RatingLevel as Level
-from app.stats.timing.timing import summarize_trimmed_durations
+from app.stats.timing.work_time import summarize_trimmed_durations
 from app.storage.db import Session
 
 MOST_POINTS = 101
@@ -77,10 +77,10 @@ class CampaignScoresAndTimes:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: ProtocolComparisonOptions
-) -> ReportWork[ProtocolComparisonView]:
+) -> ReportComputation[ProtocolComparisonView]:
     protocols = [_protocol_ratings(session, one, options) for one in snapshots]
     _check_order([one.parts for one in protocols], options)
-    return make_undivided_work(lambda: _view(protocols, options))
+    return make_undivided_computation(lambda: _view(protocols, options))
 
 
 def _check_order(parts: Sequence[CampaignCalibrationSplit], options: ProtocolComparisonOptions) -> None:
@@ -155,7 +155,7 @@ def _view(protocols: Sequence[CampaignScoresAndTimes], options: ProtocolComparis
     ]
     warnings = [f"{one.campaign}: {why}" for one in shown for why in one.why]
     warnings += [f"{one.source} to {one.target}: {one.why}" for one in crossed if one.why]
-    head = make_comparison_header([one.parts for one in protocols])
+    head = make_comparison_header_fields([one.parts for one in protocols])
     head["dropped"] += [
         line for one, other in combinations(protocols, 2) for line in _count_unbridged_outputs(one, other)
     ]
@@ -184,7 +184,7 @@ def _protocol(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptio
         why.append("no item was rated by two raters, so agreement is unknown; have some rated twice")
     elif not np.ptp(paired.value):
         why.append("all scores are equal, so agreement is undefined and no system is better than another")
-    too_many = pairs.has_too_many_pairs(paired)
+    too_many = pairs.has_too_many_value_pairs(paired)
     if too_many:
         why.append(pairs.TOO_MANY_PAIRS)
     if spent is None:
@@ -213,10 +213,10 @@ def _protocol(protocol: CampaignScoresAndTimes, options: ProtocolComparisonOptio
     )
 
 
-def _time(what: Timed, seconds: Floats) -> Iterator[WorkDurationView]:
+def _time(what: Timed, seconds: Floats) -> Iterator[JudgingDuration]:
     trimmed_times = summarize_trimmed_durations(seconds)
     if trimmed_times is not None:
-        yield WorkDurationView(what=what, **asdict(trimmed_times))
+        yield JudgingDuration(what=what, **asdict(trimmed_times))
 
 
 def _alpha(units: ValuesByUnit, options: ProtocolComparisonOptions) -> tuple[float | None, tuple[float, float] | None]:
@@ -294,7 +294,7 @@ def _bridge(
     shared = _match_shared_outputs(source, target)
     first, second = (np.array([p[side] for p in shared], dtype=np.intp) for side in (0, 1))
     rising = source.parts.better_sign == target.parts.better_sign
-    bridge = bridges.fit_protocol_bridge(
+    bridge = score_prediction.fit_score_prediction(
         source.mean[first],
         target.mean[second],
         source.units.document[first],
@@ -316,7 +316,7 @@ def _bridge(
     )
 
 
-def _points(curve: bridges.MonotoneCurve | None) -> list[tuple[float, float]]:
+def _points(curve: score_prediction.MonotoneCurve | None) -> list[tuple[float, float]]:
     if curve is None:
         return []
     at = np.unique(np.linspace(0, curve.x.size - 1, min(MOST_POINTS, curve.x.size)).round().astype(int))

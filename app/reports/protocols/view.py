@@ -7,12 +7,12 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
-from app.reports.kit.plain_tables import make_table
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell
+from app.reports.kit.table_making import make_table
 
 PLACES = 3
 IN_WORDS = {
@@ -41,7 +41,7 @@ class KnownOrderGapView(FrozenFiniteResultModel):
     )
 
 
-class WorkDurationView(FrozenFiniteResultModel):
+class JudgingDuration(FrozenFiniteResultModel):
     """Durations of one kind of work, in seconds; mean and SD of those from the 10th to the 90th percentile."""
 
     what: Literal["segment", "document_score", "all_segments"] = Field(
@@ -73,7 +73,7 @@ class ComparedProtocolView(FrozenFiniteResultModel):
     seconds: float | None = Field(description="Trimmed mean (10 to 90 %) of the seconds of a rating.")
     seconds_sd: float | None
     n_timed: int
-    times: list[WorkDurationView] = Field(default_factory=list, description="Times by kind of unit, where known.")
+    times: list[JudgingDuration] = Field(default_factory=list, description="Times by kind of unit, where known.")
     why: list[str] = Field(description="Figures that are missing, and why.")
 
 
@@ -103,10 +103,10 @@ class ProtocolComparisonView(ReportHeader):
 
 
 def _figure(value: float | None) -> str:
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
-def _quantities(times: WorkDurationView) -> tuple[float | None, ...]:
+def _quantities(times: JudgingDuration) -> tuple[float | None, ...]:
     return times.median, times.low, times.high, times.mean, times.sd
 
 
@@ -121,10 +121,10 @@ def make_tables(view: ProtocolComparisonView) -> Sequence[TableSection]:
     for protocol in view.protocols:
         agree = (
             _figure(protocol.alpha),
-            captions.format_interval(protocol.alpha_interval, PLACES),
+            text_formatting.format_interval(protocol.alpha_interval, PLACES),
             _figure(protocol.pearson),
         )
-        seconds = captions.format_number(protocol.seconds, 1)
+        seconds = text_formatting.format_number(protocol.seconds, 1)
         rows.append(
             (
                 protocol.campaign,
@@ -140,7 +140,7 @@ def make_tables(view: ProtocolComparisonView) -> Sequence[TableSection]:
     if times:
         of_times = ("Campaign", "Unit", "Number", "Median", "10 %", "90 %", "Trimmed mean", "SD")
         spent = [
-            (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(captions.format_number(x, 1) for x in _quantities(t)))
+            (one.campaign, IN_WORDS[t.what], f"{t.n:,}", *(text_formatting.format_number(x, 1) for x in _quantities(t)))
             for one, t in times
         ]
         shown.append(TableSection("Seconds", make_table(of_times, spent, 2)))
@@ -153,7 +153,7 @@ def make_tables(view: ProtocolComparisonView) -> Sequence[TableSection]:
             figures = (
                 f"{gap.n:,}",
                 _figure(gap.gap),
-                captions.format_interval(gap.interval, PLACES),
+                text_formatting.format_interval(gap.interval, PLACES),
                 _figure(gap.standardized),
                 _yes_or_no(gap.found),
             )
@@ -167,7 +167,7 @@ def make_tables(view: ProtocolComparisonView) -> Sequence[TableSection]:
                 b.target,
                 f"{b.n:,}",
                 _figure(b.r_squared),
-                captions.format_interval(b.interval, PLACES),
+                text_formatting.format_interval(b.interval, PLACES),
                 _figure(b.inside),
             )
             for b in view.bridges

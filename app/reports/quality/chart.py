@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import floor, log10
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.quality.view import RaterQualityView
 
@@ -42,7 +42,7 @@ def plot_control_differences(view: RaterQualityView) -> bytes:
     left, top = MARGIN + longest + 12, HEAD + 24
     width = left + PLOT + WIDTH_OF_FIGURES + MARGIN
     bottom = top + max(1, len(view.raters)) * ROW
-    caption_lines = wrap_sentences([_sentence(view), *map(captions.make_sentence, view.warnings)], width)
+    caption_lines = wrap_sentences([_sentence(view), *map(text_formatting.make_sentence, view.warnings)], width)
     reach = _reach(view)
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
@@ -53,7 +53,7 @@ def plot_control_differences(view: RaterQualityView) -> bytes:
             x = middle + share * PLOT / 2
             surface.add_line((x, x), (top - 4, bottom), color=INK if share == 0 else FAINT, thick=0.8)
             surface.add_text(
-                x, bottom + 10, captions.format_number(share * reach, 1), ha="center", size=7.5, color=QUIET
+                x, bottom + 10, text_formatting.format_number(share * reach, 1), ha="center", size=7.5, color=QUIET
             )
         side = "left" if view.higher_is_better else "right"
         surface.add_text(
@@ -76,7 +76,7 @@ def plot_control_differences(view: RaterQualityView) -> bytes:
                 surface.add_line((x, x), (y, y), color=color, marker=marker, hollow=hollow)
             pairs = test.n_pairs if test else 0
             text = WORDS[rater.verdict] + (
-                f", q {captions.format_p_value(test.q_value)}" if test and test.q_value else ""
+                f", q {text_formatting.format_p_value(test.q_value)}" if test and test.q_value else ""
             )
             surface.add_text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
         surface.add_caption(caption_lines, bottom + 34)
@@ -103,4 +103,6 @@ def _round_up(size: float) -> float:
 def _sentence(view: RaterQualityView) -> str:
     c = view.choices
     rule = f"{c.test.replace('_', ' ')} test, one-sided, at least {c.min_pairs} pairs"
-    return f"{captions.make_sentence(rule)} q is p adjusted over the raters ({c.adjust}); passed below {c.alpha:g}."
+    return (
+        f"{text_formatting.make_sentence(rule)} q is p adjusted over the raters ({c.adjust}); passed below {c.alpha:g}."
+    )

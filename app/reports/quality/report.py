@@ -11,11 +11,11 @@ from app.protocols.base import SpansWidget
 from app.reports.inputs.scores import resolve_score_definition
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import RatingsWithTimes, load_ratings_with_times
-from app.reports.kit.report import Report, ReportWork, SingleTableHeadings, make_undivided_work
+from app.reports.kit.report import Report, ReportComputation, SingleTableHeadings, make_undivided_computation
 from app.reports.quality.chart import plot_control_differences
 from app.reports.quality.tables import make_caption, make_csv_rows, make_tables
 from app.reports.quality.view import RaterQualityOptions, RaterQualityView
-from app.stats.quality.controls import ControlTest
+from app.stats.quality.controls import RaterControlTest
 from app.stats.quality.drift import SeverityDrift
 from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.panel import RaterPanelComparison
@@ -25,10 +25,10 @@ from app.stats.quality.report import RaterQuality, make_rater_quality_report
 from app.stats.quality.seeded_errors import (
     AttentionCheckCounts,
     SeededErrorHits,
-    count_attention_checks,
+    count_attention_check_results,
     count_seeded_error_hits,
 )
-from app.stats.quality.speed import RaterSpeed
+from app.stats.quality.speed import RaterPace
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import seeded_errors
 from app.storage.db import Session
@@ -36,9 +36,9 @@ from app.storage.db import Session
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RaterQualityOptions
-) -> ReportWork[RaterQualityView]:
+) -> ReportComputation[RaterQualityView]:
     read = load_ratings_with_times(session, snapshots[0], on=options.on)
-    return make_undivided_work(partial(_result, read, _load_seeded_errors(session, snapshots[0], read), options))
+    return make_undivided_computation(partial(_result, read, _load_seeded_errors(session, snapshots[0], read), options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _load_seeded_errors(session: Session, snapshot: CampaignSnapshot, read: Rati
         else seeded_errors.load_judged_degraded_segments(session, snapshot.campaign_id, read.judgment_ids, field=field)
     )
     return _SeededErrorCounts(
-        count_attention_checks(
+        count_attention_check_results(
             seeded_errors.load_imported_attention_check_results(session, snapshot.campaign_id, read.judgment_ids)
         ),
         count_seeded_error_hits(texts),
@@ -103,11 +103,11 @@ EXAMPLE = RaterQualityView(
             verdict="pass",
             why=None,
             completion="complete",
-            control=ControlTest(10, 0, 2.0, 0.0029296875, 0.0029296875, -28.0, 0.9, "pass"),
+            control=RaterControlTest(10, 0, 2.0, 0.0029296875, 0.0029296875, -28.0, 0.9, "pass"),
             repeats=RepeatConsistency(8, 6.4, 0.81, 0.75, 10.0),
             panel=RaterPanelComparison("panel", 120, 2.1, -2.1, 2.1, 0.94, 0.58),
             habits=ScoringHabits(1850, 74, 4, 3.6, 0.31, 0.42, 11 / 101, 0.4, 0.55),
-            speed=RaterSpeed(1850, 29.1, 1.2, 0.96),
+            speed=RaterPace(1850, 29.1, 1.2, 0.96),
             drift=SeverityDrift(120, None, 0, 3.1, 0.9, 0.04, 0.4),
             flags=(),
         )

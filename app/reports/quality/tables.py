@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.columns import NONE, Column, File, make_csv_headings_and_rows, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.quality.view import RaterQualityView
@@ -40,7 +40,7 @@ def _evidence_value(
 
 def _p_text(name: str) -> Callable[[_RaterEvidence], str]:
     p_value = _evidence_value("control", name)
-    return lambda line: captions.format_p_value(p_value(line))
+    return lambda line: text_formatting.format_p_value(p_value(line))
 
 
 def _n_pairs(line: _RaterEvidence) -> str:
@@ -63,7 +63,7 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
         heading="Rater",
         key="rater",
         value=attrgetter("rater.rater"),
-        text=lambda line: captions.make_printable(line.rater.rater),
+        text=lambda line: text_formatting.make_printable(line.rater.rater),
         names=True,
     ),
     Column(heading="Judgments", key="judgments", value=attrgetter("rater.n_judgments"), digits=0),
@@ -81,14 +81,14 @@ COLUMNS: Sequence[Column[_RaterEvidence]] = (
     Column(
         heading="p",
         key="p_value",
-        value=_evidence_value("control", "p_value", captions.format_p_value_for_csv),
+        value=_evidence_value("control", "p_value", text_formatting.format_p_value_for_csv),
         digits=4,
         text=_p_text("p_value"),
     ),
     Column(
         heading="q",
         key="q_value",
-        value=_evidence_value("control", "q_value", captions.format_p_value_for_csv),
+        value=_evidence_value("control", "q_value", text_formatting.format_p_value_for_csv),
         digits=4,
         text=_p_text("q_value"),
     ),

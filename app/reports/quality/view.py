@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.reports.inputs.timed_ratings import On, RaterReportHeader
 from app.stats.quality.quality_criteria import MIN_PAIRS, ControlAdjust, ControlTestName, RaterQualityCriteria
-from app.stats.quality.report import AlikeRaterPair, RaterQuality
+from app.stats.quality.report import RaterQuality, SimilarRaterPair
 
 MOST_PAIRS = 1000
 
@@ -41,6 +41,6 @@ class RaterQualityView(RaterReportHeader):
     counts: dict[str, int]
     raters: list[RaterQuality]
     warnings: list[str]
-    alike: list[AlikeRaterPair] = Field(
+    alike: list[SimilarRaterPair] = Field(
         default=[], description="Pairs of raters whose answers are suspiciously similar."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.reports.kit.captions import make_sentence, pluralize
+from app.reports.kit.text_formatting import make_sentence, pluralize
 from app.reports.ranking.view import RankingView, RecipeSummary
 
 _NORMALIZED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.render.csv_text import render_csv
 from app.reports.kit.table import Cell
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
@@ -75,7 +75,7 @@ def make_pairs_csv(view: RankingView, *, numeric: bool = False) -> bytes:
     numeric: for formats that allow no text in a column of numbers. Otherwise a p-value that no draw reached is a bound.
     """
     names = {line.system: line.name for line in view.systems}
-    draws = view.n_permutations_without_observed
+    draws = view.n_permutations_without_plus_one
     cells = ((*_full_pair(p, draws, numeric=numeric), names.get(p.better), names.get(p.worse)) for p in view.pairs)
     rows = ((*pair, *_origin(view)) for pair in cells)
     return render_csv((*PAIR_COLUMNS, *ORIGIN_COLUMNS), rows)
@@ -103,7 +103,14 @@ def _segment_rows(table: SegmentScoreTable, rows: range, recipe: str) -> Iterato
 
 
 def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
-    head = (captions.format_rank(s.rank), s.system, s.kind, s.cluster, *_bounds(s.rank_range), *_bounds(s.rank_set))
+    head = (
+        text_formatting.format_rank(s.rank),
+        s.system,
+        s.kind,
+        s.cluster,
+        *_bounds(s.rank_range),
+        *_bounds(s.rank_set),
+    )
     scores = (s.score, s.raw, *_bounds(s.interval), s.relative, *_bounds(s.relative_interval))
     return (*head, *scores, s.n_segments, s.n_documents, s.effective_documents, s.n_ratings, s.wins, s.losses, s.name)
 
@@ -111,7 +118,9 @@ def _system_cells(s: SystemLine) -> tuple[Cell, ...]:
 def _full_pair(p: PairLine, draws: int | None, *, numeric: bool) -> tuple[Cell, ...]:
     chances: tuple[Cell, ...] = (p.p_value, p.p_reverse, p.p_adjusted)
     if not numeric:
-        chances = tuple(captions.format_p_value_for_csv(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted))
+        chances = tuple(
+            text_formatting.format_p_value_for_csv(one, draws) for one in (p.p_value, p.p_reverse, p.p_adjusted)
+        )
     tested = (*chances, p.significant, p.significant_reverse, p.testable, p.order_conflict)
     known = (p.minimum_detectable, p.n_common, p.documents_common, p.effective_documents)
     wider = (*_bounds(p.new_raters_interval), *_bounds(p.new_domains_interval))

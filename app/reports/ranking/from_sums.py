@@ -30,7 +30,7 @@ from app.reports.ranking.input import (
 )
 from app.stats.ranking.rank_from_sums import can_rank_from_sums, rank_from_sums
 from app.stats.rating_metadata import DocumentTable
-from app.storage import texts
+from app.storage import system_descriptions
 from app.storage.db import Session
 from app.storage.ratings_files.reading import RatingsFile
 from app.storage.ratings_folder import RatingsFolder
@@ -60,7 +60,7 @@ class RankingInputFromSums:
     about: CampaignSnapshot
     recipe: Recipe
     file: RatingsFile
-    words: Mapping[str, texts.SystemDescription]
+    words: Mapping[str, system_descriptions.SystemDescription]
     documents: DocumentTable
     names: str
     exclusions_and_lock: ExclusionsAndLock

@@ -27,7 +27,7 @@ from app.stats.ranking.result import METHOD_VERSION, Ranking
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import RatingLabels, Ratings
 from app.stats.selection import drop_excluded_ratings
-from app.storage import rating_metadata, texts
+from app.storage import rating_metadata, system_descriptions
 from app.storage.db import Session
 from app.storage.reports import ReportKey
 
@@ -45,7 +45,7 @@ class RankingInput:
     about: CampaignSnapshot
     recipe: Recipe
     rows: Ratings
-    words: Mapping[str, texts.SystemDescription]
+    words: Mapping[str, system_descriptions.SystemDescription]
     documents: DocumentTable
     names: str
     exclusions_and_lock: ExclusionsAndLock
@@ -83,7 +83,7 @@ def encode_ranking(
     ranking: Ranking,
     snapshot: CampaignSnapshot,
     exclusions_and_lock: ExclusionsAndLock,
-    system_descriptions: Mapping[str, texts.SystemDescription],
+    system_descriptions: Mapping[str, system_descriptions.SystemDescription],
     data_hash: str,
 ) -> bytes:
     """Encode a ranking as canonical JSON, with facts that only the storage knows."""
@@ -122,14 +122,14 @@ def load_ranking_input(session: Session, snapshot: CampaignSnapshot, recipe: Rec
 
 def load_system_and_document_descriptions(
     session: Session, campaign_id: int, labels: RatingLabels
-) -> tuple[Mapping[str, texts.SystemDescription], DocumentTable, str]:
+) -> tuple[Mapping[str, system_descriptions.SystemDescription], DocumentTable, str]:
     """Load the present names and domains with their digest; load again if they changed in between."""
-    before, names = "", texts.hash_system_and_document_descriptions(session, campaign_id)
+    before, names = "", system_descriptions.hash_system_and_document_descriptions(session, campaign_id)
     while before != names:
         before = names
-        words = texts.load_system_descriptions(session, campaign_id)
+        words = system_descriptions.load_system_descriptions(session, campaign_id)
         documents = rating_metadata.load_document_table(session, campaign_id, labels)
-        names = texts.hash_system_and_document_descriptions(session, campaign_id)
+        names = system_descriptions.hash_system_and_document_descriptions(session, campaign_id)
     return words, documents, names
 
 
@@ -148,7 +148,7 @@ def make_ranking_key(
 
 
 def add_human_translation_pairs_note(
-    ranking: Ranking, system_descriptions: Mapping[str, texts.SystemDescription]
+    ranking: Ranking, system_descriptions: Mapping[str, system_descriptions.SystemDescription]
 ) -> Ranking:
     """Add a note to the ranking if p-values are adjusted for pairs with human translations, too."""
     adjusted = len(ranking.systems) > 1 and ranking.recipe.test != "none" and ranking.recipe.adjust != "none"

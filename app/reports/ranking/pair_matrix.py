@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import CellChart, ChartCell, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system_in_chart
@@ -45,16 +45,16 @@ class MatrixGrid:
 def _declare_pairs(view: RankingView) -> CellChart:
     """Declare p-values above the diagonal and differences below it, as in the picture; darker for smaller p."""
     place = {line.system: i for i, line in enumerate(view.systems)}
-    digits = captions.choose_decimals(pair.difference for pair in view.pairs)
+    digits = text_formatting.choose_decimals(pair.difference for pair in view.pairs)
     cells = []
     for pair in view.pairs:
         row, column = place[pair.better], place[pair.worse]
         p_value = pair.p_value if pair.p_adjusted is None or not _is_adjusted(view) else pair.p_adjusted
         share = PAIR_SHARES[-1][1] if p_value is None else next(s for most, s in PAIR_SHARES if p_value <= most)
-        difference = captions.format_number(pair.difference, digits)
-        told = f"p {captions.format_p_value(p_value)}" if p_value is not None else "not tested"
+        difference = text_formatting.format_number(pair.difference, digits)
+        told = f"p {text_formatting.format_p_value(p_value)}" if p_value is not None else "not tested"
         about = f"difference {difference}, {told}, {'significant' if pair.significant else 'not significant'}"
-        figure = "–" if p_value is None else captions.format_p_value(p_value)
+        figure = "–" if p_value is None else text_formatting.format_p_value(p_value)
         cells += [
             ChartCell(row, column, share, figure, about),
             ChartCell(column, row, share if pair.significant else 0.0, difference, about),
@@ -117,7 +117,7 @@ def _is_adjusted(view: RankingView) -> bool:
 def _sentences(view: RankingView) -> list[str]:
     sentences = [ranking_captions.make_caption(view)]
     if view.warnings:
-        sentences.append(f"{captions.pluralize(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
+        sentences.append(f"{text_formatting.pluralize(len(view.warnings), 'warning')}: {'; '.join(view.warnings)}.")
     return sentences
 
 
@@ -126,7 +126,7 @@ def _names(surface: DrawingSurface, view: RankingView, names: list[str], grid: M
     for i, (line, name) in enumerate(zip(view.systems, names, strict=True)):
         x, y = grid.cell_corner(i, i)
         surface.add_text(
-            MARGIN + 18, y + grid.cell / 2, captions.format_rank(line.rank), ha="right", color=QUIET, size=size
+            MARGIN + 18, y + grid.cell / 2, text_formatting.format_rank(line.rank), ha="right", color=QUIET, size=size
         )
         color = ORANGE if line.kind == "human" else INK
         surface.add_text(grid.left - 6, y + grid.cell / 2, name, ha="right", size=size, color=color)
@@ -135,7 +135,7 @@ def _names(surface: DrawingSurface, view: RankingView, names: list[str], grid: M
 
 def _cells(surface: DrawingSurface, view: RankingView, grid: MatrixGrid) -> None:
     place = {line.system: i for i, line in enumerate(view.systems)}
-    digits = captions.choose_decimals(pair.difference for pair in view.pairs)
+    digits = text_formatting.choose_decimals(pair.difference for pair in view.pairs)
     for pair in view.pairs:
         row, column = place[pair.better], place[pair.worse]
         x, y = grid.cell_corner(row, column)
@@ -168,7 +168,7 @@ def _figures(
         surface.add_text(
             above[0] + half, above[1] + half, _format_p(_p(pair, view)), ha="center", size=size, color=ink, bold=decided
         )
-    difference = captions.format_number(pair.difference, digits)
+    difference = text_formatting.format_number(pair.difference, digits)
     surface.add_text(below[0] + half, below[1] + half, difference, ha="center", size=size, bold=decided, color=QUIET)
 
 

@@ -11,7 +11,7 @@ from app.reports.ranking import csv as ranking_csv
 from app.reports.ranking import markup as ranking_markup
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
-from app.reports.ranking.forest import plot_forest
+from app.reports.ranking.forest_plot import plot_forest
 from app.reports.ranking.pair_matrix import plot_pair_matrix
 from app.reports.ranking.view import RankingView
 from app.stats.ranking.result import Ranking
@@ -53,7 +53,7 @@ def render_ranking(body: bytes, kind: str, table: str = "systems") -> bytes:
         raise NoSuchRendering(places=(Place(("query", "format"), f"must be one of {', '.join(RANKING_TYPES)}"),))
     if table not in TABLES:
         raise NoSuchRendering(places=(Place(("query", "table"), f"must be one of {', '.join(TABLES)}"),))
-    return _render_view(ranking_view.read_ranking_view(body), kind, of_pairs=table == "pairs")
+    return _render_view(ranking_view.parse_ranking_view_json(body), kind, of_pairs=table == "pairs")
 
 
 def render_segment_scores(ranking: Ranking) -> Iterator[bytes]:

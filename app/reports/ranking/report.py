@@ -18,9 +18,9 @@ from app.reports.ranking.from_sums import (
 from app.reports.ranking.input import RankingInput, load_ranking_input, make_ranking_key
 from app.stats.ranking.result import Ranking
 from app.stats.testing.pair_tests import DRAWN_TESTS
-from app.storage import reports, texts
+from app.storage import reports, system_descriptions
 from app.storage.db import Database, Session
-from app.storage.ratings_files.engine import check_duckdb_installed
+from app.storage.ratings_files.duckdb_engine import check_duckdb_installed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class RankingLookup:
     body: bytes | None
     from_sums: bool = False
 
-    def check_computable_here(self) -> None:
+    def check_duckdb_if_needed(self) -> None:
         """Raise DuckdbNotInstalled if the ranking is missing and cannot be computed here, before a job is created."""
         if self.from_sums and self.body is None:
             check_duckdb_installed()
@@ -59,7 +59,10 @@ def look_up_ranking(session: Session, campaign: str, recipe: Recipe, as_of: int 
     about = load_snapshot(session, campaign, as_of)
     from_sums = find_ratings_folder_for_sums(session, about, recipe) is not None
     key = make_ranking_key(
-        about, recipe, texts.hash_system_and_document_descriptions(session, about.campaign_id), from_sums=from_sums
+        about,
+        recipe,
+        system_descriptions.hash_system_and_document_descriptions(session, about.campaign_id),
+        from_sums=from_sums,
     )
     return RankingLookup(about, recipe, key, reports.find_report(session, key), from_sums)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.table import Alignment, Table
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.view import PairLine, RankingView, SystemLine
@@ -24,13 +24,16 @@ def make_systems_table(view: RankingView) -> Table:
     for line in view.systems:
         row = [
             _format_integer(line.cluster),
-            captions.format_rank(line.rank),
+            text_formatting.format_rank(line.rank),
             label_system_with_kind(line),
-            captions.format_number(line.score, places),
+            text_formatting.format_number(line.score, places),
         ]
         if view.scores_differ_from_raw:
-            row.append(captions.format_number(line.raw, raw_places))
-        row += [captions.format_interval(line.interval, places), captions.format_rank_range(line.rank_range)]
+            row.append(text_formatting.format_number(line.raw, raw_places))
+        row += [
+            text_formatting.format_interval(line.interval, places),
+            text_formatting.format_rank_range(line.rank_range),
+        ]
         effective = "–" if line.effective_documents is None else f"{line.effective_documents:.1f}"
         row += [
             _format_integer(line.n_segments),
@@ -46,7 +49,7 @@ def make_systems_table(view: RankingView) -> Table:
 def make_pairs_table(view: RankingView) -> Table:
     """Make one row per pair, the higher-ranked system first, with intervals for new raters and domains if known."""
     places, names = (
-        captions.choose_decimals(p.difference for p in view.pairs),
+        text_formatting.choose_decimals(p.difference for p in view.pairs),
         {s.system: label_system_with_key(s) for s in view.systems},
     )
     level = f"{view.interval_level:.0%} interval"
@@ -58,10 +61,14 @@ def make_pairs_table(view: RankingView) -> Table:
     rows = []
     for pair in view.pairs:
         row = [names.get(pair.better, pair.better), names.get(pair.worse, pair.worse)]
-        row += [captions.format_number(pair.difference, places), captions.format_interval(pair.interval, places)]
-        row += [captions.format_interval(ends(pair), places) for _, ends in wider]
         row += [
-            captions.format_p_value(p, view.n_permutations_without_observed) for p in (pair.p_value, pair.p_adjusted)
+            text_formatting.format_number(pair.difference, places),
+            text_formatting.format_interval(pair.interval, places),
+        ]
+        row += [text_formatting.format_interval(ends(pair), places) for _, ends in wider]
+        row += [
+            text_formatting.format_p_value(p, view.n_permutations_without_plus_one)
+            for p in (pair.p_value, pair.p_adjusted)
         ]
         row += [describe_pair_verdict(pair), _format_integer(pair.n_common)]
         rows.append(tuple(row))
@@ -85,7 +92,9 @@ def describe_pair_verdict(pair: PairLine) -> str:
 
 def choose_score_digits(systems: Sequence[SystemLine]) -> tuple[int, int]:
     """Return the decimals for the scores and for the raw scores."""
-    return captions.choose_decimals(s.score for s in systems), captions.choose_decimals(s.raw for s in systems)
+    return text_formatting.choose_decimals(s.score for s in systems), text_formatting.choose_decimals(
+        s.raw for s in systems
+    )
 
 
 def find_cluster_breaks(systems: Sequence[SystemLine]) -> frozenset[int]:
@@ -101,8 +110,12 @@ def label_system_with_kind(line: SystemLine) -> str:
 
 def label_system_with_key(line: SystemLine) -> str:
     """Return a system's key, preceded by its name if it differs; addresses contain the key, so both are needed."""
-    name = captions.make_printable(line.name or line.system)
-    return line.system if name in ("", line.system, captions.make_printable(line.system)) else f"{name} [{line.system}]"
+    name = text_formatting.make_printable(line.name or line.system)
+    return (
+        line.system
+        if name in ("", line.system, text_formatting.make_printable(line.system))
+        else f"{name} [{line.system}]"
+    )
 
 
 def _format_integer(value: int | None) -> str:

@@ -103,7 +103,7 @@ class RankingView(_StoredPart):
     notes: tuple[str, ...] = ()
 
     @property
-    def n_permutations_without_observed(self) -> int | None:
+    def n_permutations_without_plus_one(self) -> int | None:
         """The number of random rearrangements if the observed one is not counted among them; None if it is."""
         return None if self.recipe.plus_one else self.recipe.permutations
 
@@ -123,7 +123,7 @@ class RankingView(_StoredPart):
         return any(s.kind == "human" for s in self.systems)
 
 
-def read_ranking_view(body: bytes) -> RankingView:
+def parse_ranking_view_json(body: bytes) -> RankingView:
     """Read the ranking from a stored report body (canonical JSON)."""
     return RankingView.model_validate_json(body)
 

@@ -9,8 +9,8 @@ from statistics import fmean
 from types import MappingProxyType
 
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.ranking_comparison.changed_pairs import DisagreeingPair, find_disagreeing_pairs
-from app.storage.imports.staging import canonical_json
+from app.reports.ranking_comparison.disagreeing_pairs import DisagreeingPair, find_disagreeing_pairs
+from app.storage.imports.staging import format_canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class ComparedRanking:
     why: str | None = None
     etag: str = ""
 
-    def system_line(self, system: str) -> SystemLine | None:
+    def find_system_line(self, system: str) -> SystemLine | None:
         """Return the line of a system in this ranking; None if it is not in it."""
         lines = self.view.systems if self.view else ()
         return next((line for line in lines if line.system == system), None)
 
     def relative_rank(self, system: str) -> float | None:
         """Return 0 for the best of a ranking and 1 for the worst, so that rankings of any length are comparable."""
-        line = self.system_line(system)
+        line = self.find_system_line(system)
         if line is None or self.view is None:
             return None
         return (line.rank - 1) / max(1, len(self.view.systems) - 1)
@@ -51,7 +51,9 @@ class RankingsSideBySide:
     @property
     def etag(self) -> str:
         """The ETag of everything that is shown."""
-        text = canonical_json([[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)])
+        text = format_canonical_json(
+            [[self.subject, *self.notes], *([c.name, c.etag, c.why or ""] for c in self.columns)]
+        )
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     @property
@@ -66,14 +68,16 @@ class RankingsSideBySide:
 
     def find_first_line_of_system(self, system: str) -> SystemLine:
         """Return the line of a system in the first ranking that has it, with its name and whether it is human."""
-        return next(line for column in self.columns if (line := column.system_line(system)) is not None)
+        return next(line for column in self.columns if (line := column.find_system_line(system)) is not None)
 
-    def changed_pairs(self) -> list[DisagreeingPair]:
+    def list_disagreeing_pairs(self) -> list[DisagreeingPair]:
         """Return the pairs on which the rankings disagree, with one verdict per column that contains a ranking."""
         return find_disagreeing_pairs([column.view for column in self.columns if column.view is not None])
 
 
-def arrange_rankings(subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()) -> RankingsSideBySide:
+def make_rankings_side_by_side(
+    subject: str, columns: Sequence[ComparedRanking], notes: Sequence[str] = ()
+) -> RankingsSideBySide:
     """Arrange columns and systems, best first; ties are broken by the number of rankings with a system, then by key."""
     ranks_by_system: dict[str, list[float]] = {}
     for column in columns:

@@ -13,7 +13,11 @@ from app.reports.kit import report
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
-from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.ranking_comparison.compared_rankings import (
+    ComparedRanking,
+    RankingsSideBySide,
+    make_rankings_side_by_side,
+)
 from app.storage.db import Database, Session
 
 
@@ -37,7 +41,7 @@ def look_up_recipe_rankings(
     Raises the errors of `find_or_compute_recipe_rankings`.
     """
     about = snapshot.load_snapshot(session, campaign, as_of)
-    chosen = {name: named_recipes.find_recipe(session, campaign, name, place=("query", "recipes")) for name in names}
+    chosen = {name: named_recipes.resolve_recipe(session, campaign, name, place=("query", "recipes")) for name in names}
     return about, {
         name: ranking_report.look_up_ranking(session, campaign, one, about.version) for name, one in chosen.items()
     }
@@ -51,7 +55,7 @@ def compute_recipe_rankings_unless_stored(
         make_ranking_column(name, partial(ranking_report.compute_ranking_unless_stored, database, one))
         for name, one in wanted.items()
     ]
-    return arrange_rankings(label_ranked_campaign(about), columns)
+    return make_rankings_side_by_side(label_ranked_campaign(about), columns)
 
 
 def label_ranked_campaign(about: CampaignSnapshot) -> str:
@@ -59,10 +63,10 @@ def label_ranked_campaign(about: CampaignSnapshot) -> str:
     return f"{about.campaign.key}, data version {about.version}"
 
 
-def make_ranking_column(name: str, ask: Callable[[], report.StoredReport]) -> ComparedRanking:
+def make_ranking_column(name: str, load_report: Callable[[], report.StoredReport]) -> ComparedRanking:
     """Return a ranking as a column, or the reason why there is none."""
     try:
-        report = ask()
+        report = load_report()
     except Invalid as error:
         return ComparedRanking(name, None, error.detail or error.title())
-    return ComparedRanking(name, ranking_view.read_ranking_view(report.body), None, report.etag)
+    return ComparedRanking(name, ranking_view.parse_ranking_view_json(report.body), None, report.etag)

@@ -12,7 +12,11 @@ from app.reports.inputs.named_recipes import NoSuchRecipe
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.report import RankingLookup
-from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.ranking_comparison.compared_rankings import (
+    ComparedRanking,
+    RankingsSideBySide,
+    make_rankings_side_by_side,
+)
 from app.reports.ranking_comparison.report import make_ranking_column
 from app.storage import series
 from app.storage.db import Database, Session
@@ -60,7 +64,7 @@ def look_up_series_rankings(session: Session, name: str, recipe: str, only: str 
 
     Raises the errors of `find_or_compute_series_rankings`.
     """
-    keys = series.load_series_campaign_keys(session, name, only=only, limit=MOST_CAMPAIGNS + 1)
+    keys = series.load_series_campaign_keys(session, name, only_campaign=only, limit=MOST_CAMPAIGNS + 1)
     if not keys:
         raise SeriesNotFound
     if len(keys) > MOST_CAMPAIGNS:
@@ -77,7 +81,7 @@ def compute_series_rankings_unless_stored(
 ) -> RankingsSideBySide:
     """Return rankings side by side, each from the store or computed and stored."""
     columns = [_column(database, one) for one in members]
-    return arrange_rankings(subject, columns, list_comparability_notes(columns))
+    return make_rankings_side_by_side(subject, columns, list_comparability_notes(columns))
 
 
 def label_ranked_series(name: str, recipe: str) -> str:
@@ -108,7 +112,7 @@ def list_comparability_notes(columns: Sequence[ComparedRanking]) -> list[str]:
 def _member(session: Session, campaign: str, recipe: str, unknown: list[NoSuchRecipe]) -> SeriesCampaignRanking:
     about = snapshot.load_snapshot(session, campaign, None)
     try:
-        meant = named_recipes.find_recipe(session, campaign, recipe)
+        meant = named_recipes.resolve_recipe(session, campaign, recipe)
     except NoSuchRecipe as error:
         unknown.append(error)
         return SeriesCampaignRanking(about, None)

@@ -7,16 +7,16 @@ from functools import partial
 from operator import attrgetter
 from typing import NamedTuple
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.columns import NONE, Column, make_csv_headings_and_rows, make_table_section
 from app.reports.kit.render import csv_text, markup
 from app.reports.kit.table import Table
 from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking.view import RankingView, SystemLine
+from app.reports.ranking_comparison.bump_chart import plot_bump_chart
 from app.reports.ranking_comparison.compared_rankings import ComparedRanking as RankingColumn
 from app.reports.ranking_comparison.compared_rankings import RankingsSideBySide
 from app.reports.ranking_comparison.grid_chart import plot_rank_grid
-from app.reports.ranking_comparison.lines_chart import plot_bump_chart
 
 
 def render_rankings_side_by_side(shown: RankingsSideBySide, kind: str) -> bytes:
@@ -73,10 +73,10 @@ def _warnings(shown: RankingsSideBySide) -> tuple[str, ...]:
 
 def _place(ranking: RankingColumn, system: str) -> str:
     """Return the rank, with the cluster in brackets."""
-    line = ranking.system_line(system)
+    line = ranking.find_system_line(system)
     if line is None:
         return NONE
-    rank = captions.format_rank(line.rank)
+    rank = text_formatting.format_rank(line.rank)
     return rank if line.cluster is None else f"{rank} ({line.cluster})"
 
 
@@ -92,7 +92,7 @@ class _Line(NamedTuple):
 def _lines(shown: RankingsSideBySide) -> Iterator[_Line]:
     for system in shown.systems:
         for ranking in shown.columns:
-            line = ranking.system_line(system)
+            line = ranking.find_system_line(system)
             if line is not None and ranking.view is not None:
                 yield _Line(shown, ranking, ranking.view, line)
 
@@ -100,7 +100,7 @@ def _lines(shown: RankingsSideBySide) -> Iterator[_Line]:
 COLUMNS: Sequence[Column[_Line]] = (
     Column(key="system", value=attrgetter("system.system")),
     Column(key="ranking", value=attrgetter("ranking.name")),
-    Column(key="rank", value=lambda line: captions.format_rank(line.system.rank)),
+    Column(key="rank", value=lambda line: text_formatting.format_rank(line.system.rank)),
     Column(key="cluster", value=attrgetter("system.cluster")),
     Column(key="relative_rank", value=lambda line: line.ranking.relative_rank(line.system.system)),
     Column(key="score", value=attrgetter("system.score")),

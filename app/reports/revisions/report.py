@@ -13,18 +13,25 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
+    encode_shown_documents,
     load_ratings_with_times,
-    make_code_per_shown_document,
 )
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
-from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
+from app.reports.kit.report import (
+    NoOptions,
+    Report,
+    ReportComputation,
+    SingleTableHeadings,
+    TableSection,
+    make_undivided_computation,
+)
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.ratings import RatingLevel
-from app.stats.timing.timing import AnswerRevisionCounts, count_changed_scores
+from app.stats.timing.work_time import AnswerRevisionCounts, count_changed_scores
 from app.storage.db import Session
 
 NO_SCORES = "no segment is scored yet, so nothing was revised; collect or import judgments"
@@ -46,14 +53,16 @@ class RevisionsView(RaterReportHeader):
     warnings: list[str]
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOptions) -> ReportWork[RevisionsView]:
-    return make_undivided_work(partial(_result, load_ratings_with_times(session, snapshots[0])))
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOptions
+) -> ReportComputation[RevisionsView]:
+    return make_undivided_computation(partial(_result, load_ratings_with_times(session, snapshots[0])))
 
 
 def _result(ratings: RatingsWithTimes) -> RevisionsView:
     once = mask_first_rows_of_judgments(ratings.rows) & (ratings.rows.kind == RatingLevel.SEGMENT)
     rows, events = ratings.rows.where(once), select_rating_events(ratings.events, once)
-    units = make_code_per_shown_document(rows)
+    units = encode_shown_documents(rows)
     raters = []
     for code in np.unique(rows.rater).tolist():
         mine = rows.rater == code
@@ -69,7 +78,7 @@ def _share(value: float | None) -> str:
 
 
 COLUMNS: Sequence[Column[RaterRevisions]] = (
-    Column(heading="Rater", key="rater", text=lambda row: captions.make_printable(row.rater), names=True),
+    Column(heading="Rater", key="rater", text=lambda row: text_formatting.make_printable(row.rater), names=True),
     Column(heading="Segments", key="segments", value=attrgetter("revisions.segments"), digits=0),
     Column(heading="Changed", key="changed_segments", value=attrgetter("revisions.changed_segments"), digits=0),
     Column(
@@ -110,7 +119,7 @@ def _bars(report: RevisionsView) -> bytes:
         f"Revised answers in {report.campaign}",
         "Share of answers whose score changed",
         [(rater, rate, f"{100 * rate:.1f} % of {n:,}") for rater, rate, n in rates],
-        [f"Data version {report.data_version}.", *map(captions.make_sentence, report.warnings)],
+        [f"Data version {report.data_version}.", *map(text_formatting.make_sentence, report.warnings)],
     )
 
 

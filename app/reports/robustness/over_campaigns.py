@@ -10,34 +10,34 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.domain.errors import Invalid
-from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
+from app.reports.inputs.ratings_file_totals import list_sums_cache_key_parts
 from app.reports.inputs.recipe_input import CampaignFactsUnderRecipe, RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import LocalChunkComputer, Report, ReportHeader, ReportWork, TableSection
+from app.reports.kit.report import LocalChunkComputer, Report, ReportComputation, ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.robustness.charts import make_change_bar_row
-from app.reports.robustness.drawings import ChangeBarRow, plot_change_bars
+from app.reports.robustness.chart_rendering import RankingChangeBarRow, plot_ranking_change_bars
+from app.reports.robustness.charts import make_ranking_change_bar_row
 from app.reports.robustness.input import check_duckdb_if_campaigns_large, load_robustness_input
 from app.reports.robustness.report import (
     ALONE,
     GROUPS_PATTERN,
     KEYS_PATTERN,
-    compute_change_chunk,
+    compute_and_encode_change_effects,
     decode_change_effects,
-    parse_change_groups,
     parse_human_systems,
+    parse_score_change_groups,
 )
 from app.reports.robustness.view import (
     HEADS,
     IN_WORDS,
-    ChangeEffectView,
-    ChangeGroupView,
-    make_change_cells,
-    summarize_change_group,
+    ScoreChangeEffectView,
+    ScoreChangeGroupView,
+    make_change_csv_cells,
+    summarize_score_change_group,
 )
-from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.reranking import ScoreChangeExperiments
 from app.stats.robustness.reranking_sums import ScoreChangeExperimentsFromSums
+from app.stats.robustness.score_changes import ScoreChange
 from app.storage.db import Session
 
 DEFAULT = ("references", "lowest", "highest", "degraded", "degraded_reference_rows", "inflated")
@@ -55,7 +55,7 @@ class RobustnessOverCampaignsOptions(RecipeAndSeedOptions):
     )
 
 
-class CampaignRobustness(BaseModel):
+class CampaignScoreChangeEffects(BaseModel):
     """One campaign: what it counts under, and what each change did."""
 
     model_config = ConfigDict(frozen=True)
@@ -66,10 +66,10 @@ class CampaignRobustness(BaseModel):
     style: str = Field(description="Taken from the campaign's settings, like `platform`.")
     platform: str
     why: str | None = Field(None, description="Why its rankings could not be made.")
-    changes: list[ChangeEffectView]
+    changes: list[ScoreChangeEffectView]
 
 
-class ChangeTotalsView(BaseModel):
+class ScoreChangeTotalsView(BaseModel):
     """One kind of change over the campaigns that share something; `of` is what they share, `value` its value."""
 
     model_config = ConfigDict(frozen=True)
@@ -77,21 +77,21 @@ class ChangeTotalsView(BaseModel):
     of: str
     value: str
     what: str = Field(description="The factor, if there is one.")
-    counts: ChangeGroupView
+    counts: ScoreChangeGroupView
 
 
 class RobustnessOverCampaignsView(ReportHeader):
     """What the rankings of several campaigns depend on."""
 
     recipe: str
-    of_campaigns: list[CampaignRobustness]
-    totals: list[ChangeTotalsView]
+    of_campaigns: list[CampaignScoreChangeEffects]
+    totals: list[ScoreChangeTotalsView]
 
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RobustnessOverCampaignsOptions
-) -> ReportWork[RobustnessOverCampaignsView]:
-    groups = parse_change_groups(options.changes)
+) -> ReportComputation[RobustnessOverCampaignsView]:
+    groups = parse_score_change_groups(options.changes)
     campaigns = [load_robustness_input(session, one, options) for one in snapshots]
     named = parse_human_systems(options.humans, *(one.facts for one in campaigns)) if options.humans else None
     prepared: list[
@@ -110,7 +110,7 @@ def _prepare(
         prepared.append((replace(campaign, humans=humans), experiments, changes, why))
     chunk = partial(_chunk, [(experiments, found) for _, experiments, found, _ in prepared])
     summed = any(isinstance(experiments, ScoreChangeExperimentsFromSums) for _, experiments, _, _ in prepared)
-    return ReportWork(
+    return ReportComputation(
         len(prepared),
         LocalChunkComputer(chunk) if summed else chunk,
         lambda parts: _view(prepared, parts, options.recipe),
@@ -119,7 +119,7 @@ def _prepare(
 
 def _chunk(work: Sequence[tuple[ScoreChangeExperiments | None, Sequence[ScoreChange]]], number: int) -> bytes:
     experiments, changes = work[number]
-    return b"[]" if experiments is None else compute_change_chunk(experiments, changes)
+    return b"[]" if experiments is None else compute_and_encode_change_effects(experiments, changes)
 
 
 def _view(
@@ -150,7 +150,7 @@ def _view(
 
 
 def _warnings(
-    shown: Sequence[CampaignRobustness], by_campaign: Sequence[ScoreChangeExperiments | None]
+    shown: Sequence[CampaignScoreChangeEffects], by_campaign: Sequence[ScoreChangeExperiments | None]
 ) -> Iterator[str]:
     for campaign, experiments in zip(shown, by_campaign, strict=True):
         alone = experiments is not None and len(experiments.facts.order) == 1
@@ -158,11 +158,13 @@ def _warnings(
             yield f"{campaign.campaign}: {why}"
 
 
-def _campaign(inputs: CampaignFactsUnderRecipe, why: str | None, changes: list[ChangeEffectView]) -> CampaignRobustness:
+def _campaign(
+    inputs: CampaignFactsUnderRecipe, why: str | None, changes: list[ScoreChangeEffectView]
+) -> CampaignScoreChangeEffects:
     campaign = inputs.snapshot.campaign
     style, platform = (_setting(inputs, name) for name in ("style", "platform"))
     settings = {"protocol": campaign.protocol, "basis": campaign.basis, "style": style, "platform": platform}
-    return CampaignRobustness(campaign=campaign.key, why=why, changes=changes, **settings)
+    return CampaignScoreChangeEffects(campaign=campaign.key, why=why, changes=changes, **settings)
 
 
 def _setting(inputs: CampaignFactsUnderRecipe, name: str) -> str:
@@ -170,7 +172,7 @@ def _setting(inputs: CampaignFactsUnderRecipe, name: str) -> str:
     return value if isinstance(value, str) and value else UNKNOWN
 
 
-def _totals(shown: Sequence[CampaignRobustness]) -> Iterator[ChangeTotalsView]:
+def _totals(shown: Sequence[CampaignScoreChangeEffects]) -> Iterator[ScoreChangeTotalsView]:
     """Yield counts over all campaigns, then for each value of every property in which they differ."""
     yield from _sum_over_campaigns("all", "all", shown)
     for name in ("protocol", "basis", "style", "platform"):
@@ -179,19 +181,21 @@ def _totals(shown: Sequence[CampaignRobustness]) -> Iterator[ChangeTotalsView]:
             yield from _sum_over_campaigns(name, value, [one for one in shown if getattr(one, name) == value])
 
 
-def _sum_over_campaigns(of: str, value: str, shown: Sequence[CampaignRobustness]) -> Iterator[ChangeTotalsView]:
+def _sum_over_campaigns(
+    of: str, value: str, shown: Sequence[CampaignScoreChangeEffects]
+) -> Iterator[ScoreChangeTotalsView]:
     changes = [change for one in shown for change in one.changes]
     kinds = dict.fromkeys((change.group, _factor(change)) for change in changes)
     for group, what in kinds:
-        counts = summarize_change_group(group, [change for change in changes if _factor(change) == what])
-        yield ChangeTotalsView(of=of, value=value, what=what, counts=counts)
+        counts = summarize_score_change_group(group, [change for change in changes if _factor(change) == what])
+        yield ScoreChangeTotalsView(of=of, value=value, what=what, counts=counts)
 
 
-def _factor(change: ChangeEffectView) -> str:
+def _factor(change: ScoreChangeEffectView) -> str:
     return "" if ":" in change.what or change.group == "references" else change.what
 
 
-def _total_name(total: ChangeTotalsView) -> str:
+def _total_name(total: ScoreChangeTotalsView) -> str:
     return f"{IN_WORDS[total.counts.group]}{f', d = {total.what}' if total.what else ''}"
 
 
@@ -209,7 +213,7 @@ def _tables(view: RobustnessOverCampaignsView) -> Sequence[TableSection]:
     return shown
 
 
-def _cells(total: ChangeTotalsView) -> tuple[str, ...]:
+def _cells(total: ScoreChangeTotalsView) -> tuple[str, ...]:
     counts = total.counts
     figures = (counts.n, counts.rank_changed, counts.cluster_changed, counts.both)
     return _total_name(total), *(f"{n:,}" for n in figures), f"{counts.largest_move or 0:g}"
@@ -224,7 +228,7 @@ def _csv(view: RobustnessOverCampaignsView) -> tuple[Sequence[str], Sequence[Seq
             one.basis,
             one.style,
             one.platform,
-            *make_change_cells(change),
+            *make_change_csv_cells(change),
             change.why,
             view.recipe,
         )
@@ -235,10 +239,10 @@ def _csv(view: RobustnessOverCampaignsView) -> tuple[Sequence[str], Sequence[Seq
 
 
 def _picture(view: RobustnessOverCampaignsView) -> bytes:
-    rows: list[ChangeBarRow] = [
-        make_change_bar_row(one.counts, _total_name(one)) for one in view.totals if one.of == "all"
+    rows: list[RankingChangeBarRow] = [
+        make_ranking_change_bar_row(one.counts, _total_name(one)) for one in view.totals if one.of == "all"
     ]
-    return plot_change_bars(
+    return plot_ranking_change_bars(
         f"Robustness of {len(view.campaigns)} rankings", rows, [*view.warnings, f"recipe {view.recipe}"]
     )
 
@@ -294,6 +298,6 @@ REPORT: Report[RobustnessOverCampaignsOptions, RobustnessOverCampaignsView] = Re
     over="campaigns",
     long=True,
     settings=frozenset({"style", "platform"}),
-    extra_key=list_report_key_parts_for_sums,
+    extra_key=list_sums_cache_key_parts,
     check=check_duckdb_if_campaigns_large,
 )

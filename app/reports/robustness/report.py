@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints, TypeAdapter
 
 from app.domain.errors import Invalid, Place
-from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
+from app.reports.inputs.ratings_file_totals import list_sums_cache_key_parts
 from app.reports.inputs.recipe_input import CampaignFactsUnderRecipe, RecipeAndSeedOptions
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import LocalChunkComputer, Report, ReportWork, make_undivided_work
+from app.reports.kit.report import LocalChunkComputer, Report, ReportComputation, make_undivided_computation
 from app.reports.robustness.charts import (
     plot_ranking_changes,
     plot_ranks_by_human_system_degradation,
@@ -21,15 +21,15 @@ from app.reports.robustness.charts import (
 )
 from app.reports.robustness.input import check_duckdb_if_campaigns_large, load_robustness_input
 from app.reports.robustness.view import (
-    ChangeEffectView,
     RobustnessView,
+    ScoreChangeEffectView,
     make_caption,
     make_csv_rows,
     make_tables,
-    summarize_change_group,
+    summarize_score_change_group,
 )
-from app.stats.robustness.changes import GROUPS, Group, ScoreChange
 from app.stats.robustness.reranking import ScoreChangeExperiments, ScoreChangeExperimentsFromRatings
+from app.stats.robustness.score_changes import GROUPS, Group, ScoreChange
 from app.storage.db import Session
 
 AT_ONCE = 16
@@ -37,7 +37,7 @@ AT_ONCE = 16
 SUMMED_AT_ONCE = 4
 """Number of changes per chunk in a large campaign, where each takes a minute."""
 
-_LINES: TypeAdapter[list[ChangeEffectView]] = TypeAdapter(list[ChangeEffectView])
+_LINES: TypeAdapter[list[ScoreChangeEffectView]] = TypeAdapter(list[ScoreChangeEffectView])
 KEYS_PATTERN = r"^([A-Za-z0-9._~:@+\-]{1,128}(,[A-Za-z0-9._~:@+\-]{1,128}){0,19})?$"
 ALONE = "only one system is ranked, so its rank cannot change; rank at least two"
 SUMMED = "made from sums by document and rater, because the campaign is large"
@@ -55,12 +55,12 @@ class RobustnessOptions(RecipeAndSeedOptions):
         "", description="Human translations, separated by commas; default: systems marked as human."
     )
 
-    def list_change_groups(self) -> tuple[Group, ...]:
+    def list_score_change_groups(self) -> tuple[Group, ...]:
         """Return the requested kinds in a fixed order. Raises Invalid for an unknown kind."""
-        return parse_change_groups(self.changes)
+        return parse_score_change_groups(self.changes)
 
 
-def parse_change_groups(text: str) -> tuple[Group, ...]:
+def parse_score_change_groups(text: str) -> tuple[Group, ...]:
     """Parse kinds of change from a comma-separated list into a fixed order. Raises Invalid for an unknown kind."""
     names = set(text.split(","))
     if names - set(GROUPS):
@@ -71,8 +71,8 @@ def parse_change_groups(text: str) -> tuple[Group, ...]:
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: RobustnessOptions
-) -> ReportWork[RobustnessView]:
-    groups = options.list_change_groups()
+) -> ReportComputation[RobustnessView]:
+    groups = options.list_score_change_groups()
     given = load_robustness_input(session, snapshots[0], options)
     inputs = given.facts
     if options.humans:
@@ -80,12 +80,12 @@ def _prepare(
     experiments = given.prepare_score_change_experiments(inputs.humans)
     changes, none = experiments.list_changes_and_missing_groups(groups)
     if not experiments.facts.order:
-        return make_undivided_work(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
+        return make_undivided_computation(lambda: make_robustness_view(inputs, experiments, groups, none, ()))
     summed = not isinstance(experiments, ScoreChangeExperimentsFromRatings)
     at_once = SUMMED_AT_ONCE if summed else AT_ONCE
     parts = [changes[at : at + at_once] for at in range(0, len(changes), at_once)]
     chunk = partial(_chunk, experiments, parts)
-    return ReportWork(
+    return ReportComputation(
         len(parts),
         LocalChunkComputer(chunk) if summed else chunk,
         lambda done: make_robustness_view(
@@ -103,18 +103,18 @@ def parse_human_systems(text: str, *campaigns: CampaignFactsUnderRecipe) -> froz
 
 
 def _chunk(experiments: ScoreChangeExperiments, parts: Sequence[Sequence[ScoreChange]], number: int) -> bytes:
-    return compute_change_chunk(experiments, parts[number])
+    return compute_and_encode_change_effects(experiments, parts[number])
 
 
-def compute_change_chunk(experiments: ScoreChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
+def compute_and_encode_change_effects(experiments: ScoreChangeExperiments, changes: Sequence[ScoreChange]) -> bytes:
     """Compute the effects of some changes as bytes."""
     return _LINES.dump_json(
-        [ChangeEffectView.from_effect(effect) for effect in experiments.compute_change_effects(changes)]
+        [ScoreChangeEffectView.from_effect(effect) for effect in experiments.compute_change_effects(changes)]
     )
 
 
-def decode_change_effects(part: bytes) -> list[ChangeEffectView]:
-    """Decode what `compute_change_chunk` wrote."""
+def decode_change_effects(part: bytes) -> list[ScoreChangeEffectView]:
+    """Decode what `compute_and_encode_change_effects` wrote."""
     return _LINES.validate_json(part)
 
 
@@ -122,8 +122,8 @@ def make_robustness_view(
     inputs: CampaignFactsUnderRecipe,
     experiments: ScoreChangeExperiments,
     groups: Sequence[Group],
-    none: dict[Group, str],
-    changes: Sequence[ChangeEffectView],
+    reasons_without_changes: dict[Group, str],
+    changes: Sequence[ScoreChangeEffectView],
 ) -> RobustnessView:
     """Make the report of one campaign."""
     recipe, order = experiments.recipe, experiments.facts.order
@@ -140,7 +140,7 @@ def make_robustness_view(
         seed=recipe.seed,
         systems=list(order),
         human_systems=sorted(inputs.humans & set(order)),
-        groups=[summarize_change_group(group, changes, none.get(group)) for group in groups],
+        groups=[summarize_score_change_group(group, changes, reasons_without_changes.get(group)) for group in groups],
         changes=list(changes),
     )
 
@@ -225,6 +225,6 @@ REPORT: Report[RobustnessOptions, RobustnessView] = Report(
     },
     caption=make_caption,
     long=True,
-    extra_key=list_report_key_parts_for_sums,
+    extra_key=list_sums_cache_key_parts,
     check=check_duckdb_if_campaigns_large,
 )

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Alignment, Cell, Table
-from app.stats.robustness.changes import Group
 from app.stats.robustness.ranking_places import RankingOrderAndClusters
 from app.stats.robustness.reranking import ScoreChangeEffect
+from app.stats.robustness.score_changes import Group
 
 IN_WORDS: dict[Group, str] = {
     "references": "without human systems and references",
@@ -29,7 +29,7 @@ UNPLACED = frozenset({"rater", "document"})
 """Groups so large that the report omits the places of systems after each change."""
 
 
-class RankingPlacesView(BaseModel):
+class RankingOrderAndClustersView(BaseModel):
     """Systems, best first, with rank and cluster of each."""
 
     model_config = ConfigDict(frozen=True)
@@ -39,7 +39,7 @@ class RankingPlacesView(BaseModel):
     clusters: list[int] | None = Field(description="Null if the recipe forms none.")
 
 
-class ChangeEffectView(BaseModel):
+class ScoreChangeEffectView(BaseModel):
     """One change and what it did to the ranking."""
 
     model_config = ConfigDict(frozen=True)
@@ -52,12 +52,14 @@ class ChangeEffectView(BaseModel):
     swaps: int | None = Field(description="Pairs of systems whose order is reversed.")
     largest_move: float | None = Field(description="Largest move, in ranks.")
     mover: str | None = Field(description="The system that moves most; null where none does.")
-    before: RankingPlacesView | None = Field(None, description="Ranking of the same systems without the change.")
-    after: RankingPlacesView | None = None
+    before: RankingOrderAndClustersView | None = Field(
+        None, description="Ranking of the same systems without the change."
+    )
+    after: RankingOrderAndClustersView | None = None
     why: str | None = Field(None, description="Reason why there is no ranking to compare.")
 
     @classmethod
-    def from_effect(cls, effect: ScoreChangeEffect) -> ChangeEffectView:
+    def from_effect(cls, effect: ScoreChangeEffect) -> ScoreChangeEffectView:
         """Make the view of an effect from the statistics."""
         change, difference = effect.change, effect.difference
         placed = change.group not in UNPLACED
@@ -66,7 +68,7 @@ class ChangeEffectView(BaseModel):
             what=change.what,
             rank_changed=difference and difference.rank_changed,
             cluster_changed=difference and difference.cluster_changed,
-            both=difference and difference.is_order_and_clusters_changed,
+            both=difference and difference.are_order_and_clusters_changed,
             swaps=difference and difference.swaps,
             largest_move=difference and difference.largest_move,
             mover=difference and difference.mover,
@@ -76,14 +78,14 @@ class ChangeEffectView(BaseModel):
         )
 
 
-def _places(places: RankingOrderAndClusters | None) -> RankingPlacesView | None:
+def _places(places: RankingOrderAndClusters | None) -> RankingOrderAndClustersView | None:
     if places is None:
         return None
     clusters = None if places.clusters is None else list(places.clusters)
-    return RankingPlacesView(systems=list(places.order), ranks=list(places.ranks), clusters=clusters)
+    return RankingOrderAndClustersView(systems=list(places.order), ranks=list(places.ranks), clusters=clusters)
 
 
-class ChangeGroupView(BaseModel):
+class ScoreChangeGroupView(BaseModel):
     """All changes of one group."""
 
     model_config = ConfigDict(frozen=True)
@@ -108,16 +110,16 @@ class RobustnessView(ReportHeader):
     seed: int
     systems: list[str] = Field(description="Best first, without any change.")
     human_systems: list[str]
-    groups: list[ChangeGroupView]
-    changes: list[ChangeEffectView]
+    groups: list[ScoreChangeGroupView]
+    changes: list[ScoreChangeEffectView]
 
 
-def summarize_change_group(
-    group: Group, changes: Iterable[ChangeEffectView], why: str | None = None
-) -> ChangeGroupView:
+def summarize_score_change_group(
+    group: Group, changes: Iterable[ScoreChangeEffectView], why: str | None = None
+) -> ScoreChangeGroupView:
     """Count over the changes of one group; changes without a ranking to compare are not counted."""
     own = [one for one in changes if one.group == group and one.rank_changed is not None]
-    return ChangeGroupView(
+    return ScoreChangeGroupView(
         group=group,
         meaning=IN_WORDS[group],
         n=len(own),
@@ -150,14 +152,19 @@ def make_tables(view: RobustnessView) -> Sequence[TableSection]:
     return shown
 
 
-def _group_cells(group: ChangeGroupView) -> tuple[str, ...]:
+def _group_cells(group: ScoreChangeGroupView) -> tuple[str, ...]:
     if not group.n:
         return group.meaning, "0", "–", "–", "–", "–"
     counts = (group.rank_changed, group.cluster_changed, group.both)
-    return group.meaning, f"{group.n:,}", *(f"{n:,}" for n in counts), captions.format_rank(group.largest_move or 0.0)
+    return (
+        group.meaning,
+        f"{group.n:,}",
+        *(f"{n:,}" for n in counts),
+        text_formatting.format_rank(group.largest_move or 0.0),
+    )
 
 
-def _changes_table(changes: Sequence[ChangeEffectView]) -> Table:
+def _changes_table(changes: Sequence[ScoreChangeEffectView]) -> Table:
     headings = ("Change", "Of", "Order", "Clusters", "Swaps", "Largest move", "System")
     sides: tuple[Alignment, ...] = ("left", "left", "left", "left", "right", "right", "left")
     rows = tuple(
@@ -167,7 +174,7 @@ def _changes_table(changes: Sequence[ChangeEffectView]) -> Table:
             _word(one.rank_changed),
             _word(one.cluster_changed),
             "–" if one.swaps is None else str(one.swaps),
-            "–" if one.largest_move is None else captions.format_rank(one.largest_move),
+            "–" if one.largest_move is None else text_formatting.format_rank(one.largest_move),
             one.mover or "–",
         )
         for one in changes
@@ -187,10 +194,10 @@ def make_csv_rows(view: RobustnessView) -> tuple[Sequence[str], Sequence[Sequenc
     """Make one row per change."""
     campaign, version = next(iter(view.campaigns.items()))
     origin = (campaign, version, view.recipe, view.recipe_hash, view.seed)
-    return (*CSV, *ORIGIN), [(*make_change_cells(one), one.why, *origin) for one in view.changes]
+    return (*CSV, *ORIGIN), [(*make_change_csv_cells(one), one.why, *origin) for one in view.changes]
 
 
-def make_change_cells(change: ChangeEffectView) -> tuple[Cell, ...]:
+def make_change_csv_cells(change: ScoreChangeEffectView) -> tuple[Cell, ...]:
     """Return all values of a change."""
     after = None if change.after is None else " ".join(change.after.systems)
     figures = (

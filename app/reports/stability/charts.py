@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Literal
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 from app.reports.stability.view import StabilityCurveView, StabilityPointView, StabilityView, StudyDesignView
 
@@ -48,7 +54,7 @@ def _declare_stability(view: StabilityView, picture: Picture = "documents") -> C
 
 def _declare_point(point: StabilityPointView, x: float) -> ChartPoint:
     error = point.mc_error or 0.0
-    pairs = f"{captions.format_number(point.mean_significant_pairs, 1)} significant pairs"
+    pairs = f"{text_formatting.format_number(point.mean_significant_pairs, 1)} significant pairs"
     return ChartPoint(x, point.srp, point.srp - error, min(1.0, point.srp + error), pairs)
 
 
@@ -123,7 +129,7 @@ def _panels(curves: Sequence[StabilityCurveView]) -> list[_Panel]:
 def _describe_significant_pairs(curves: Sequence[StabilityCurveView]) -> str:
     """Describe how many pairs the studies of some curves find significant, from the lowest point to the highest."""
     means = [point.mean_significant_pairs for curve in curves for point in curve.points]
-    low, high = (captions.format_number(value, 0) for value in (min(means), max(means)))
+    low, high = (text_formatting.format_number(value, 0) for value in (min(means), max(means)))
     return f"{low} significant pairs" if low == high else f"{low}–{high} significant pairs"
 
 
@@ -209,7 +215,7 @@ def _panel(
     _axes(surface, panel.title, frame, at)
     for name, curve in panel.curves:
         color, marker = looks[name]
-        informative = [point for point in curve.points if not do_most_studies_find_nothing(point)]
+        informative = [point for point in curve.points if not is_vacuous_point(point)]
         surface.add_line(
             [across(frame.x(p)) for p in informative], [up(p.srp) for p in informative], color=color, thick=1.4
         )
@@ -217,9 +223,7 @@ def _panel(
             x, error = across(frame.x(point)), point.mc_error or 0.0
             ends = (up(min(1.0, point.srp + error)), up(max(frame.floor, point.srp - error)))
             surface.add_line((x, x), ends, color=color, thick=0.9)
-            surface.add_line(
-                (x,), (up(point.srp),), color=color, marker=marker, hollow=do_most_studies_find_nothing(point)
-            )
+            surface.add_line((x,), (up(point.srp),), color=color, marker=marker, hollow=is_vacuous_point(point))
 
 
 def _axes(surface: DrawingSurface, title: str, frame: _Frame, at: _PanelPlace) -> None:
@@ -237,7 +241,7 @@ def _axes(surface: DrawingSurface, title: str, frame: _Frame, at: _PanelPlace) -
     surface.add_text((at.left + right) / 2, bottom + 26, frame.name, ha="center", size=8, color=QUIET)
 
 
-def do_most_studies_find_nothing(point: StabilityPointView) -> bool:
+def is_vacuous_point(point: StabilityPointView) -> bool:
     """Whether most studies of a point find nothing."""
     return any(text.startswith(VACUOUS) for text in point.warnings)
 
@@ -257,5 +261,5 @@ def _sentences(view: StabilityView) -> list[str]:
     tested = f"p ≤ {request.alpha:g} by {request.permutations:,} permutations"
     marks = "bars: one Monte-Carlo standard error; hollow: most studies find no significant pair"
     data = f"{view.documents_available} multiply-rated documents, data version {view.data_version}, seed {view.seed}"
-    sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(captions.make_sentence, view.warnings)]
+    sentences = [f"{drawn}, {tested}; {marks}. {data}.", *map(text_formatting.make_sentence, view.warnings)]
     return [*sentences, *dict.fromkeys(f"{_assignment(c.design)}: {c.why}." for c in view.curves if c.why)]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from app.domain.keys import KEY_PATTERN
 from app.reports.inputs.raw_ratings import Seed
 from app.stats.stability import request as limits
-from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, make_riley_2024_designs
 
 Key = Annotated[str, StringConstraints(pattern=KEY_PATTERN)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
@@ -73,7 +73,7 @@ class StabilityIn(_StrictModel):
         """Convert to the request of the statistics, without the recipe; options that depend on the data stay open."""
         paper = self.designs == "paper"
         return StabilityRequest(
-            designs=riley_2024_designs()
+            designs=make_riley_2024_designs()
             if self.designs == "paper"
             else tuple(each.to_design() for each in self.designs),
             documents=None if self.documents is None else tuple(self.documents),

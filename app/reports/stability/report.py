@@ -18,9 +18,9 @@ from app.reports.inputs.exclusions_and_lock import (
     load_exclusions_and_lock,
     parse_stored_recipe,
 )
-from app.reports.inputs.ratings_file_totals import list_report_key_parts_for_sums
+from app.reports.inputs.ratings_file_totals import list_sums_cache_key_parts
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import Report, ReportWork, SingleTableHeadings
+from app.reports.kit.report import Report, ReportComputation, SingleTableHeadings
 from app.reports.stability.charts import plot_stability_curves
 from app.reports.stability.input import (
     StudySimulationInput,
@@ -48,9 +48,9 @@ from app.reports.stability.view import (
 from app.stats.normalize import normalize_ratings
 from app.stats.stability import curves
 from app.stats.stability.chunks import STABILITY_VERSION, ChunkOutcome, StabilitySimulator
-from app.stats.stability.curves import FIXED_POOL, StabilityCurve, impossible_design_error, requires_every_point
-from app.stats.stability.extraction import MultiplyRatedDocuments
-from app.stats.stability.pairs import max_reported_rank_distance
+from app.stats.stability.curves import FIXED_POOL, StabilityCurve, make_impossible_design_error, requires_every_point
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments
+from app.stats.stability.pairs import choose_max_reported_rank_distance
 from app.stats.stability.request import StabilityRequest, StudyDesign
 from app.storage.db import Session
 
@@ -62,21 +62,21 @@ _OF_RATERS = "the raters of each bucket are the same people in every study, so o
 
 def _prepare(
     session: Session, snapshots: tuple[CampaignSnapshot, ...], options: StabilityIn
-) -> ReportWork[StabilityView]:
-    recipe = named_recipes.find_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
+) -> ReportComputation[StabilityView]:
+    recipe = named_recipes.resolve_recipe(session, snapshots[0].campaign.key, options.recipe, place=("body", "recipe"))
     return _work(session, snapshots[0], recipe, options.to_request())
 
 
-def make_work_for_old_jobs(
+def make_computation_of_legacy_job(
     session: Session, snapshot: CampaignSnapshot, given: Mapping[str, Any]
-) -> ReportWork[StabilityView]:
+) -> ReportComputation[StabilityView]:
     """Make the work of a job with the name `EARLIER`, from the request that it stores."""
     return _work(session, snapshot, parse_stored_recipe(given["recipe"]), _REQUEST.validate_python(given["request"]))
 
 
 def _work(
     session: Session, snapshot: CampaignSnapshot, recipe: Recipe, request: StabilityRequest
-) -> ReportWork[StabilityView]:
+) -> ReportComputation[StabilityView]:
     """Load the data that a request needs; the chunks are those of the simulator.
 
     Raises Invalid if the request does not fit the data.
@@ -90,7 +90,7 @@ def _work(
     )
     studies = StudyChunkComputer(StabilitySimulator(given.data, resolved))
     finish = partial(_result, _Origin(snapshot, recipe, given.data_hash, misfits, notes), studies.simulator)
-    return ReportWork(len(studies.simulator.chunks), studies.compute_chunk, finish)
+    return ReportComputation(len(studies.simulator.chunks), studies.compute_chunk, finish)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class StudyChunkComputer:
         """Return the findings of a chunk's studies. Raises Invalid at once for what the final step would reject."""
         outcome = self.simulator.run_chunk(number)
         if outcome.why is not None and requires_every_point(self.simulator.request):
-            raise impossible_design_error(self.simulator.chunks[number].documents, outcome.why)
+            raise make_impossible_design_error(self.simulator.chunks[number].documents, outcome.why)
         return outcome.to_bytes()
 
 
@@ -134,7 +134,7 @@ def _list_rating_notes(recipe: Recipe, exclusions_and_lock: ExclusionsAndLock) -
 
 def _list_pair_notes(request: StabilityRequest, systems: int) -> tuple[str, ...]:
     """Note if some pairs of systems are left out to keep the report short."""
-    reach = max_reported_rank_distance(request, systems)
+    reach = choose_max_reported_rank_distance(request, systems)
     if reach == systems - 1:
         return ()
     if not reach:
@@ -297,6 +297,6 @@ REPORT: Report[StabilityIn, StabilityView] = Report(
     terminal=make_narrow_tables,
     terminal_notes=(EXPLAINED,),
     names_raters=False,
-    extra_key=list_report_key_parts_for_sums,
+    extra_key=list_sums_cache_key_parts,
     check=check_duckdb_for_study_simulation,
 )

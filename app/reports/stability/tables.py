@@ -7,7 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import NamedTuple
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.columns import Column, File, make_csv_headings_and_rows, make_table_section
 from app.reports.kit.report import TableSection
 from app.reports.stability.charts import describe_design
@@ -108,7 +108,7 @@ NARROW: Sequence[dict[str, str]] = (
 
 def make_tables(report: StabilityView) -> Sequence[TableSection]:
     """Make one row per design and number of documents, with a rule above each design."""
-    return [make_table_section(TITLE, COLUMNS, _lines(report), group=lambda line: line.curve.design)]
+    return [make_table_section(TITLE, COLUMNS, _lines(report), group_of_row=lambda line: line.curve.design)]
 
 
 def make_csv_rows(report: StabilityView) -> File:
@@ -137,7 +137,7 @@ def make_caption(report: StabilityView) -> str:
         f"Stable Ranking Probability (SRP) of {request.studies:,} simulated studies per line, p ≤ {request.alpha:g} by "
         f"{request.permutations:,} permutations of documents. "
         f"{report.documents_available} multiply-rated documents in "
-        f"{captions.pluralize(len(report.buckets), 'bucket')}, "
+        f"{text_formatting.pluralize(len(report.buckets), 'bucket')}, "
         f"data version {report.data_version}, recipe {request.recipe}, seed {report.seed}, method "
         f"{report.method_version}."
     )

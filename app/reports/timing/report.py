@@ -13,26 +13,33 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
-    combine_codes,
+    encode_column_combinations,
+    encode_shown_documents,
     load_ratings_with_times,
-    make_code_per_shown_document,
 )
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.rater_bars import plot_rater_bars
 from app.reports.kit.columns import NONE, Column, make_csv_rows_function, make_table_section
-from app.reports.kit.report import NoOptions, Report, ReportWork, SingleTableHeadings, TableSection, make_undivided_work
+from app.reports.kit.report import (
+    NoOptions,
+    Report,
+    ReportComputation,
+    SingleTableHeadings,
+    TableSection,
+    make_undivided_computation,
+)
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
-from app.stats.timing.timing import (
+from app.stats.timing.work_time import (
     TrimmedDurationStatistics,
+    compute_words_per_hour,
     estimate_rater_pace_slope,
     format_duration,
     summarize_trimmed_durations,
-    words_per_hour,
 )
 from app.storage.db import Session
 
@@ -50,7 +57,7 @@ class DurationSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterTime:
+class RaterTimeSummary:
     """One rater. n: judgments with a time. hours: their sum. times: trimmed seconds of one. words_per_hour: of the
     sources. slope: change of log seconds per word over a hundred judgments, negative is faster; slope_p of it."""
 
@@ -67,12 +74,12 @@ class TimingView(RaterReportHeader):
     """Durations from start to hand-in, leaving out values outside the 10th to 90th percentile of their kind."""
 
     durations: list[DurationSummary]
-    raters: list[RaterTime]
+    raters: list[RaterTimeSummary]
     warnings: list[str]
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOptions) -> ReportWork[TimingView]:
-    return make_undivided_work(partial(_result, load_ratings_with_times(session, snapshots[0])))
+def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], _: NoOptions) -> ReportComputation[TimingView]:
+    return make_undivided_computation(partial(_result, load_ratings_with_times(session, snapshots[0])))
 
 
 def _result(read: RatingsWithTimes) -> TimingView:
@@ -90,17 +97,17 @@ def _result(read: RatingsWithTimes) -> TimingView:
     return TimingView(**read.head.model_dump(), durations=_durations(rows, seconds), raters=raters, warnings=warnings)
 
 
-def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floats, code: int) -> RaterTime:
+def _rater(rows: Ratings, events: RatingEventTable, seconds: Floats, words: Floats, code: int) -> RaterTimeSummary:
     mine = np.flatnonzero((rows.rater == code) & ~np.isnan(seconds))
     mine = mine[np.argsort(events.submitted[mine], kind="stable")]
     spent, shown = seconds[mine], words[mine]
     slope = estimate_rater_pace_slope(spent, shown)
-    return RaterTime(
+    return RaterTimeSummary(
         rater=rows.labels.raters[code],
         n=mine.size,
         hours=float(spent.sum()) / 3600,
         times=summarize_trimmed_durations(spent),
-        words_per_hour=words_per_hour(shown, spent),
+        words_per_hour=compute_words_per_hour(shown, spent),
         slope=None if slope is None else number_or_none(slope[0]),
         slope_p=None if slope is None else number_or_none(slope[1]),
     )
@@ -112,8 +119,8 @@ def _durations(rows: Ratings, seconds: Floats) -> list[DurationSummary]:
     Durations of documents and tasks are sums over their judgments.
     """
     segment = rows.kind == RatingLevel.SEGMENT
-    shown, size = _sums(seconds, make_code_per_shown_document(rows))
-    task, _ = _sums(seconds, combine_codes(rows.rater, rows.task))
+    shown, size = _sums(seconds, encode_shown_documents(rows))
+    task, _ = _sums(seconds, encode_column_combinations(rows.rater, rows.task))
     samples = (
         ("segment score", seconds[segment & ~np.isnan(seconds)]),
         ("document score", seconds[~segment & ~np.isnan(seconds)]),
@@ -133,16 +140,16 @@ def _sums(seconds: Floats, unit: Codes) -> tuple[Floats, Codes]:
     return total[whole], size[whole].astype(np.int32)
 
 
-def _mean_clock(rater: RaterTime) -> str:
+def _mean_clock(rater: RaterTimeSummary) -> str:
     return NONE if rater.times is None else format_duration(rater.times.mean)
 
 
-def _words_per_hour(rater: RaterTime) -> str:
+def _words_per_hour(rater: RaterTimeSummary) -> str:
     return NONE if rater.words_per_hour is None else f"{rater.words_per_hour:,.0f}"
 
 
-COLUMNS: Sequence[Column[RaterTime]] = (
-    Column(heading="Rater", key="rater", text=lambda rater: captions.make_printable(rater.rater), names=True),
+COLUMNS: Sequence[Column[RaterTimeSummary]] = (
+    Column(heading="Rater", key="rater", text=lambda rater: text_formatting.make_printable(rater.rater), names=True),
     Column(heading="Judgments", key="judgments", value=attrgetter("n"), digits=0),
     Column(heading="Hours", key="hours", digits=1, text=lambda rater: f"{rater.hours:.1f}"),
     Column(heading="Mean time", digits=0, text=_mean_clock),
@@ -179,7 +186,7 @@ def _bars(report: TimingView) -> bytes:
         f"Time of a judgment in {report.campaign}",
         "Trimmed mean by rater (judgments with a time)",
         [(rater, mean, f"{format_duration(mean)} ({n:,})") for rater, mean, n in timed],
-        [f"Data version {report.data_version}.", *map(captions.make_sentence, report.warnings)],
+        [f"Data version {report.data_version}.", *map(text_formatting.make_sentence, report.warnings)],
     )
 
 
@@ -191,7 +198,7 @@ EXAMPLE = TimingView(
     method_version=METHOD_VERSION,
     protocol="esa",
     durations=[DurationSummary("segment score", _TIMES)],
-    raters=[RaterTime("rater1", 1850, 19.7, _TIMES, 2100.0, -0.12, 0.003)],
+    raters=[RaterTimeSummary("rater1", 1850, 19.7, _TIMES, 2100.0, -0.12, 0.003)],
     warnings=[],
 )
 REPORT: Report[NoOptions, TimingView] = Report(

@@ -20,8 +20,8 @@ from app.reports.inputs.calibration import (
 )
 from app.reports.inputs.raw_ratings import BootstrapOptions
 from app.stats.calibration import language_pairs
+from app.stats.calibration.calibration_lines import Method
 from app.stats.calibration.language_pairs import LanguagePairRatings
-from app.stats.calibration.lines import Method
 
 LANGUAGE = r"^[A-Za-z0-9-]{1,35}$"
 MISFIT = "the campaigns do not fit together"
@@ -66,28 +66,28 @@ class CampaignsByLanguage:
     target: float | None
 
 
-def check_shared_scale(parts: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> None:
+def check_shared_scale(campaigns: Sequence[CampaignCalibrationSplit], options: XstsOptions) -> None:
     """Raise Invalid if the campaigns cannot share a scale, or none of them has the requested pivot."""
-    if len({one.better_sign for one in parts}) > 1 or len({one.ratings.scale for one in parts}) > 1:
+    if len({one.better_sign for one in campaigns}) > 1 or len({one.ratings.scale for one in campaigns}) > 1:
         what = "these campaigns do not use the same scale"
         raise Invalid(MISFIT, places=(Place(("query", "campaigns"), what),))
-    if options.pivot is not None and not any(options.pivot in _languages(one) for one in parts):
+    if options.pivot is not None and not any(options.pivot in _languages(one) for one in campaigns):
         what = "none of these campaigns has that language on either side"
         raise Invalid(MISFIT, places=(Place(("query", "pivot"), what),))
 
 
 def pool_calibration_by_language(
-    parts: Sequence[CampaignCalibrationSplit], options: XstsOptions
+    campaigns: Sequence[CampaignCalibrationSplit], options: XstsOptions
 ) -> CampaignsByLanguage:
     """Pool the calibration items of each language, and compute H from these directions if none is given."""
-    pivot, pairs = find_shared_language(parts, options.pivot), dict[Pair, int]()
-    languages = [_language(one, pivot, options.pool) for one in parts]
-    groups = [[other for other, own in zip(parts, languages, strict=True) if own == mine] for mine in languages]
+    pivot, pairs = find_shared_language(campaigns, options.pivot), dict[Pair, int]()
+    languages = [_language(one, pivot, options.pool) for one in campaigns]
+    groups = [[other for other, own in zip(campaigns, languages, strict=True) if own == mine] for mine in languages]
     ready = [
         make_language_pair_ratings(one, group, pairs, options.repeats)[0]
-        for one, group in zip(parts, groups, strict=True)
+        for one, group in zip(campaigns, groups, strict=True)
     ]
-    target = options.target if options.target is not None else language_pairs.default_calibration_target(ready)
+    target = options.target if options.target is not None else language_pairs.compute_default_calibration_target(ready)
     return CampaignsByLanguage(pivot, languages, groups, ready, len(pairs), target)
 
 
@@ -105,13 +105,13 @@ def check_fixed_point_order(grouped: CampaignsByLanguage, options: XstsOptions) 
         raise Invalid(MISFIT, places=(Place(("query", "method"), what),))
 
 
-def find_shared_language(parts: Sequence[CampaignCalibrationSplit], pivot: str | None) -> str | None:
+def find_shared_language(campaigns: Sequence[CampaignCalibrationSplit], pivot: str | None) -> str | None:
     """Return the one language that every campaign has on a side; None if there is none or more than one."""
     if pivot is not None:
         return pivot
-    counts = Counter(language for one in parts for language in set(_languages(one)))
-    shared = [language for language, n in counts.items() if n == len(parts)]
-    return shared[0] if len(shared) == 1 and len(parts) > 1 else None
+    counts = Counter(language for one in campaigns for language in set(_languages(one)))
+    shared = [language for language, n in counts.items() if n == len(campaigns)]
+    return shared[0] if len(shared) == 1 and len(campaigns) > 1 else None
 
 
 def _languages(part: CampaignCalibrationSplit) -> tuple[str, ...]:

@@ -10,18 +10,18 @@ import numpy as np
 
 from app.reports.inputs.calibration import (
     CampaignCalibrationSplit,
-    count_items_without_agreed_score,
     format_raters_for_warning,
+    list_items_dropped_without_consensus,
     load_campaign_calibration_split,
-    make_comparison_header,
+    make_comparison_header_fields,
 )
 from app.reports.inputs.raw_ratings import NOTHING
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.standing_exclusions import drop_excluded_rows
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts.before_after import BeforeAfterRow, plot_before_after
-from app.reports.kit.report import Report, ReportWork, make_undivided_work
-from app.reports.xsts.external_scores import correlate_with_automatic_scores, find_automatic_score_by_campaign
+from app.reports.kit.report import Report, ReportComputation, make_undivided_computation
+from app.reports.xsts.automatic_scores import collect_automatic_scores_by_campaign, correlate_with_automatic_scores
 from app.reports.xsts.language_pairs import (
     CampaignsByLanguage,
     XstsOptions,
@@ -48,8 +48,7 @@ from app.reports.xsts.view import (
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration import language_pairs
-from app.stats.calibration.language_pairs import CalibratedSystemScores, LanguagePairRatings
-from app.stats.calibration.lines import (
+from app.stats.calibration.calibration_lines import (
     METHODS,
     NARROW,
     CalibrationFixedPoints,
@@ -57,6 +56,7 @@ from app.stats.calibration.lines import (
     explain_unavailable_method,
     make_calibration_line,
 )
+from app.stats.calibration.language_pairs import CalibratedSystemScores, LanguagePairRatings
 from app.storage.db import Session
 
 ENOUGH = 0.9
@@ -73,13 +73,15 @@ class CampaignToCalibrate:
     left: tuple[str, ...]
 
 
-def _prepare(session: Session, snapshots: tuple[CampaignSnapshot, ...], options: XstsOptions) -> ReportWork[XstsView]:
+def _prepare(
+    session: Session, snapshots: tuple[CampaignSnapshot, ...], options: XstsOptions
+) -> ReportComputation[XstsView]:
     parts = [drop_excluded_rows(session, load_campaign_calibration_split(session, one, options)) for one in snapshots]
     check_shared_scale(parts, options)
-    automatic = find_automatic_score_by_campaign(parts, options.automatic)
+    automatic = collect_automatic_scores_by_campaign(parts, options.automatic)
     grouped = pool_calibration_by_language(parts, options)
     check_fixed_point_order(grouped, options)
-    return make_undivided_work(lambda: _view(parts, grouped, automatic, options))
+    return make_undivided_computation(lambda: _view(parts, grouped, automatic, options))
 
 
 def _view(
@@ -101,8 +103,8 @@ def _view(
     systems = _rank_systems(
         _systems(directions, ready, target, grouped.n_pairs, options), options, parts[0].better_sign
     )
-    head = make_comparison_header(parts)
-    head["dropped"] += [line for one in parts for line in count_items_without_agreed_score(one, options.repeats)]
+    head = make_comparison_header_fields(parts)
+    head["dropped"] += [line for one in parts for line in list_items_dropped_without_consensus(one, options.repeats)]
     view = XstsView(
         **head,
         warnings=[
@@ -160,7 +162,7 @@ def _systems(
         moved = language_pairs.calibrate_systems(before, target, whys, drawn, level=options.level)
         labels = direction.parts.ratings.rows.labels.systems
         by_rater = {
-            system: language_pairs.mean_of_medians(_select_system(direction.judged, system))
+            system: language_pairs.compute_mean_of_medians(_select_system(direction.judged, system))
             for system in (m.system for m in moved)
         }
         shown += [_system(direction, m, labels[m.system], by_rater[m.system], options) for m in moved]
@@ -311,7 +313,7 @@ def _picture(view: XstsView) -> bytes:
         text = "no score" if main.value is None else f"{main.rank}. (raw {raw.rank}.)  {format_score(main.value)}"
         rows.append(BeforeAfterRow(label_system(view, system), raw.value, main.value, main.interval, text))
     below = f"Hollow: raw. Filled: by {IN_WORDS[view.method]}, {view.level:.0%} interval. Best first."
-    title = f"{captions.pluralize(len(view.campaigns), 'campaign')} on one scale"
+    title = f"{text_formatting.pluralize(len(view.campaigns), 'campaign')} on one scale"
     return plot_before_after(title, below, rows, [*view.warnings, make_caption(view)])
 
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import Field
 
-from app.reports.kit import captions
-from app.reports.kit.plain_tables import make_table
+from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenFiniteResultModel
 from app.reports.kit.table import Cell, Table
-from app.stats.calibration.lines import METHODS, Method
+from app.reports.kit.table_making import make_table
+from app.stats.calibration.calibration_lines import METHODS, Method
 
 IN_WORDS: dict[Method, str] = {
     "raw": "raw",
@@ -119,7 +119,7 @@ class XstsView(ReportHeader):
 
 def format_score(value: float | None) -> str:
     """Format a score."""
-    return captions.format_number(value, PLACES)
+    return text_formatting.format_number(value, PLACES)
 
 
 def label_system(view: XstsView, system: XstsSystemView) -> str:
@@ -142,7 +142,7 @@ def make_tables(view: XstsView) -> Sequence[TableSection]:
 
 
 def _scores(view: XstsView) -> Table:
-    words = [captions.make_sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
+    words = [text_formatting.make_sentence(IN_WORDS[m]).rstrip(".") for m in METHODS]
     heads = ("Campaign", "System", "Rank", *words, f"{view.level:.0%} interval", "Outputs")
     rows = []
     for system in view.systems:
@@ -155,7 +155,7 @@ def _scores(view: XstsView) -> Table:
                 system.system,
                 rank,
                 *values,
-                captions.format_interval(main.interval, PLACES),
+                text_formatting.format_interval(main.interval, PLACES),
                 f"{system.n_units:,}",
             )
         )
@@ -188,7 +188,7 @@ def _plausible(view: XstsView) -> Table:
         where, main = of[system.campaign], system.score_under_method(view.method)
         attributes = (str(where.attributes.get(name, "–")) for name in ATTRIBUTES)
         ranks = ("–" if (r := system.score_under_method(m).rank) is None else str(r) for m in METHODS)
-        automatic = captions.format_number(where.automatic, 2)
+        automatic = text_formatting.format_number(where.automatic, 2)
         rows.append(
             ("–" if main.rank is None else str(main.rank), label_system(view, system), *attributes, automatic, *ranks)
         )
@@ -200,7 +200,7 @@ def _external(view: XstsView) -> Table:
     rows = []
     for line in view.external:
         figures = map(format_score, (line.pearson, line.r_squared, line.split_half))
-        error = captions.format_number(line.error, 4)
+        error = text_formatting.format_number(line.error, 4)
         rows.append((IN_WORDS[line.method], line.directions, str(line.n), *figures, error))
     return make_table(heads, rows, 2)
 

@@ -35,8 +35,10 @@ LONGEST = 16_384  # characters of a token
 LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 
 
-class JoseMissing(Invalid):
+class JoserfcNotInstalled(Invalid):
     """PLUMBLINE_OIDC_ISSUER is set, but joserfc is not installed; install plumbline[sso]."""
+
+    published = "JoseMissing"
 
 
 class BadIdentityToken(Unauthorized):
@@ -64,12 +66,12 @@ class LogoutNotice:
     sid: str | None
 
 
-def check_jose_is_installed() -> None:
-    """Raise JoseMissing if the extra is not installed."""
+def check_joserfc_installed() -> None:
+    """Raise JoserfcNotInstalled if the extra is not installed."""
     try:
         import joserfc  # noqa: F401  (only to see whether it is installed)
     except ImportError:
-        raise JoseMissing from None
+        raise JoserfcNotInstalled from None
 
 
 def verify_identity_token(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from app.storage.organizations import DEFAULT, current_organization_number
+from app.storage.current_organization import DEFAULT, current_organization_number
 
 MARK = "plb"
 MARK_PATTERN = r"plb(?P<organization>[1-9][0-9]{0,3})?_"

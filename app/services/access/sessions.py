@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 from app.domain.errors import NotFound
 from app.services.access.organization_prefixes import prefix_with_organization_mark
-from app.services.access.tokens import BadCredential, Caller, authenticate_for_session, hash_secret, make_caller
+from app.services.access.tokens import BadCredential, Caller, authenticate_secret_at_sign_in, hash_secret, make_caller
 from app.services.campaigns import audit
 from app.storage import campaigns, clock, sessions, tokens
 from app.storage.db import Session
@@ -49,9 +49,9 @@ def exchange_token_for_session(session: Session, token: str, *, lifetime: timede
 
     If the token can open only one session, the session lasts as long as the token.
     """
-    caller = authenticate_for_session(session, token)
+    caller = authenticate_secret_at_sign_in(session, token)
     if caller.answers_since is not None and caller.expires_at is not None:
-        lifetime = max(lifetime, caller.expires_at - clock.database_now(session))
+        lifetime = max(lifetime, caller.expires_at - clock.get_database_time(session))
     return start_session_for_caller(session, caller, lifetime=lifetime)
 
 

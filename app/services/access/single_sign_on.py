@@ -21,7 +21,7 @@ from app.services.access.provider_roles import GroupRole, match_group_roles
 from app.services.access.sessions import StartedSession
 from app.services.access.tokens import BadCredential, Caller
 from app.services.campaigns import audit
-from app.storage import accounts, campaigns, teams
+from app.storage import campaigns, login_accounts, teams
 from app.storage import tokens as stored_tokens
 from app.storage.db import Session
 
@@ -36,8 +36,10 @@ REMEMBERED = timedelta(minutes=30)
 """How long a logout token is remembered: longer than its validity."""
 
 
-class NoGroupFits(Forbidden):
+class NoGroupWithAccess(Forbidden):
     """None of your groups may use this service."""
+
+    published = "NoGroupFits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +89,25 @@ def sign_in(
 
     If none of their groups may use the service, return None; their sessions then end when the transaction commits.
     """
-    account = accounts.load_login_account_for_update(session, issuer=person.issuer, subject=person.subject)
+    account = login_accounts.load_login_account_for_update(session, issuer=person.issuer, subject=person.subject)
     token = stored_tokens.load_token_by_id(session, account.token_id) if account is not None else None
     caller = _give_role(session, person, token, roles)
     if caller is None:
         return None
-    account_id = accounts.upsert_login_account(
+    account_id = login_accounts.upsert_login_account(
         session, issuer=person.issuer, subject=person.subject, name=person.name, token_id=caller.token_id
     )
     new = sessions.start_session_for_caller(session, caller, lifetime=lifetime)
     sealed, digest = encrypt_provider_tokens(given, new.secret), tokens.hash_secret(new.secret)
-    accounts.insert_single_sign_on_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
+    login_accounts.insert_single_sign_on_session(session, digest=digest, account_id=account_id, sid=sid, sealed=sealed)
     return new
 
 
 def claim_due_session_recheck(session: Session, secret: str) -> DueSessionRecheck | None:
     """Claim the check for this request, or return None if another request makes it or has just made it."""
     digest = tokens.hash_secret(secret)
-    at = accounts.claim_session_recheck(session, digest, older=sessions.CHECK_AFTER, lasts=CLAIM)
-    row = accounts.find_single_sign_on_session(session, digest) if at is not None else None
+    at = login_accounts.claim_session_recheck(session, digest, recheck_after=sessions.CHECK_AFTER, claim_for=CLAIM)
+    row = login_accounts.find_single_sign_on_session(session, digest) if at is not None else None
     if row is None or at is None:
         return None
     return DueSessionRecheck(row.session_id, at, row.issuer, row.subject, decrypt_provider_tokens(row.sealed, secret))
@@ -113,7 +115,7 @@ def claim_due_session_recheck(session: Session, secret: str) -> DueSessionRechec
 
 def is_recently_confirmed_by_provider(session: Session, secret: str) -> bool:
     """Return whether the provider confirmed the person of a session within the last minute."""
-    return accounts.was_session_rechecked_within(session, tokens.hash_secret(secret), STILL_GOOD)
+    return login_accounts.was_session_rechecked_within(session, tokens.hash_secret(secret), STILL_GOOD)
 
 
 def update_role_from_provider(
@@ -126,23 +128,23 @@ def update_role_from_provider(
     roles: Sequence[GroupRole],
 ) -> None:
     """Update the role to what the provider says now. If there is none, all sessions end. Commit in either case."""
-    account = accounts.load_login_account_for_update(session, issuer=due.issuer, subject=due.subject)
+    account = login_accounts.load_login_account_for_update(session, issuer=due.issuer, subject=due.subject)
     token = stored_tokens.load_token_by_id(session, account.token_id) if account is not None else None
     if token is None or not token.live:
         return
     _give_role(session, person, token, roles)
     sealed = encrypt_provider_tokens(given, secret) if given != due.tokens else None
-    accounts.store_session_recheck(session, due.session_id, at=due.at, sealed=sealed)
+    login_accounts.store_session_recheck(session, due.session_id, at=due.at, sealed=sealed)
 
 
 def store_renewed_tokens(session: Session, due: DueSessionRecheck, given: ProviderTokens, secret: str) -> None:
     """Store the tokens from a refresh, whatever the check finds, because the old refresh token may now be used up."""
-    accounts.replace_provider_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
+    login_accounts.replace_provider_tokens(session, due.session_id, sealed=encrypt_provider_tokens(given, secret))
 
 
 def release_due_session_recheck(session: Session, due: DueSessionRecheck) -> None:
     """Let the next request ask the provider, because it did not answer this one."""
-    accounts.release_session_recheck(session, due.session_id)
+    login_accounts.release_session_recheck(session, due.session_id)
 
 
 def end_unconfirmed_session(session: Session, secret: str) -> None:
@@ -152,16 +154,18 @@ def end_unconfirmed_session(session: Session, secret: str) -> None:
 
 def find_identity_token(session: Session, secret: str) -> str | None:
     """Return the token by which the provider can end its session, too; None if the session was opened with a token."""
-    row = accounts.find_single_sign_on_session(session, tokens.hash_secret(secret))
+    row = login_accounts.find_single_sign_on_session(session, tokens.hash_secret(secret))
     return None if row is None else decrypt_provider_tokens(row.sealed, secret).identity
 
 
 def end_sessions_for_logout(session: Session, notice: LogoutNotice, *, issuer: str) -> bool:
     """End the sessions that the provider says have ended. Return False if this notice was carried out before."""
     digest = hashlib.sha256(f"{issuer}\n{notice.jti}".encode("utf-8", "replace")).digest()
-    if not accounts.mark_logout_token_used(session, digest, lasts=REMEMBERED):
+    if not login_accounts.mark_logout_token_used(session, digest, remember_for=REMEMBERED):
         return False
-    ended = accounts.delete_sessions_ended_by_provider(session, issuer=issuer, subject=notice.subject, sid=notice.sid)
+    ended = login_accounts.delete_sessions_ended_by_provider(
+        session, issuer=issuer, subject=notice.subject, sid=notice.sid
+    )
     if ended:
         audit.record_action(session, None, actor=audit.PROVIDER, action="sessions ended", what={"sessions": ended})
     return True
@@ -217,7 +221,7 @@ def _give_role(
         )
         return tokens.make_caller(stored_tokens.load_token_by_prefix(session, issued.token.prefix))
     if (token.role, token.campaign, token.team, token.name) != (role.role, role.campaign, role.team, person.name):
-        accounts.change_token_role(session, token.id, role=role.role, name=person.name, **bound)
+        login_accounts.change_token_role(session, token.id, role=role.role, name=person.name, **bound)
         what: Mapping[str, object] = {"token": token.prefix, "role": role.role, "campaign": role.campaign}
         audit.record_action(session, bound["campaign_id"], actor=audit.PROVIDER, action="role changed", what=what)
     return tokens.make_caller(stored_tokens.load_token_by_prefix(session, token.prefix))

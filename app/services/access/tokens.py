@@ -176,7 +176,7 @@ def issue_token(
 
 def check_future_expiry(session: Session, at: datetime) -> None:
     """Raise Invalid if the expiry in a request body is in the past."""
-    if at <= clock.database_now(session):
+    if at <= clock.get_database_time(session):
         raise Invalid(places=(Place(("body", "expires_at"), "must be in the future"),))
 
 
@@ -190,11 +190,11 @@ def create_token_unchecked(
     rater: str | None = None,
     expires_at: datetime | None,
     actor: str,
-    once: bool = False,
+    single_use: bool = False,
 ) -> IssuedToken:
     """Create a token after the caller has checked the rights. Raises NotFound.
 
-    once: it opens one session, is not a credential by itself, and shows no answers from before its creation.
+    single_use: it opens one session, is not a credential by itself, and shows no answers from before its creation.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id if campaign is not None else None
     bound = {
@@ -203,7 +203,7 @@ def create_token_unchecked(
         "rater_id": raters.load_rater(session, campaign_id, rater).id if campaign_id and rater else None,
     }
     prefix, secret = generate_token_prefix_and_secret()
-    values = {"role": role, "name": name, "expires_at": expires_at, "once": once}
+    values = {"role": role, "name": name, "expires_at": expires_at, "once": single_use}
     row = tokens.insert_token(session, prefix=prefix, digest=hash_secret(secret), values=values, bound=bound)
     given = {"token": prefix, "role": role, "expires_at": expires_at and expires_at.isoformat()}
     given |= {noun: key for noun, key in (("team", team), ("rater", rater)) if key is not None}
@@ -226,7 +226,7 @@ def authenticate_secret(session: Session, secret: str) -> Caller:
     return make_caller(row)
 
 
-def authenticate_for_session(session: Session, secret: str) -> Caller:
+def authenticate_secret_at_sign_in(session: Session, secret: str) -> Caller:
     """Return who signs in with this secret. Raises BadCredential, LinkAlreadyOpened for a used one-time link."""
     row = _authenticate(session, secret)
     if row.once and not tokens.mark_token_session_opened(session, row.id):
@@ -324,7 +324,10 @@ def create_first_admin_token(session: Session) -> IssuedToken | None:
     if tokens.has_live_admin(session):
         return None
     return issue_token(
-        session, role="admin", name="first admin", expires_at=clock.database_time_after_days(session, FIRST_ADMIN_DAYS)
+        session,
+        role="admin",
+        name="first admin",
+        expires_at=clock.get_database_time_after_days(session, FIRST_ADMIN_DAYS),
     )
 
 

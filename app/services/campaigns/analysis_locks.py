@@ -19,9 +19,9 @@ from app.reports.inputs.exclusions_and_lock import (
 from app.reports.kit.redact import hide_names
 from app.services.campaigns import audit
 from app.stats.ranking.ranking import rank_systems
-from app.storage import analysis_locks, campaigns, clock, judgments, raters
+from app.storage import analysis_locks, campaigns, clock, raters, staged_judgments
 from app.storage.db import Session
-from app.storage.imports.staging import canonical_json
+from app.storage.imports.staging import format_canonical_json
 
 
 class AnalysisNotLocked(NotFound):
@@ -108,7 +108,7 @@ class AnalysisLockEntry:
             "at": self.at.astimezone(UTC).isoformat(),
             "previous": self.previous,
         }
-        return hashlib.sha256(canonical_json(said).encode()).digest()
+        return hashlib.sha256(format_canonical_json(said).encode()).digest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def set_or_amend_analysis_lock(
     row = campaigns.load_campaign(session, campaign, lock=True)
     before = _entries(session, row.id, int(row.data_version))
     last = before[-1] if before else None
-    untouched = not judgments.has_judgments(session, row.id)
+    untouched = not staged_judgments.has_judgments(session, row.id)
     if (last is not None or not untouched) and wanted.reason is None:
         why = "the campaign is locked" if last is not None else "the campaign has judgments"
         raise AmendmentReasonMissing(
@@ -149,7 +149,7 @@ def set_or_amend_analysis_lock(
         rules=rules,
         reason=wanted.reason,
         actor=actor,
-        at=clock.database_now(session),
+        at=clock.get_database_time(session),
         previous=last.hash if last else None,
         hash="",
     )
@@ -192,7 +192,9 @@ def _recipe(session: Session, campaign: str, wanted: AnalysisLockRequest, last: 
     if wanted.recipe is None and last is not None:
         recipe = last.recipe
     else:
-        recipe = named_recipes.find_recipe(session, campaign, wanted.recipe or "recommended", place=("body", "recipe"))
+        recipe = named_recipes.resolve_recipe(
+            session, campaign, wanted.recipe or "recommended", place=("body", "recipe")
+        )
     if recipe.normalize != "auto":
         if wanted.normalize not in (None, recipe.normalize):
             message = f"the recipe says {recipe.normalize}"

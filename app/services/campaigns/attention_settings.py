@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.domain.attention import KIND
+from app.domain.attention_checks import KIND
 from app.domain.errors import Invalid, Place
 
 MOST_REPEATS = 5

@@ -21,8 +21,8 @@ from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.item_selection import (
     ChosenStratumItems,
     choose_calibration_items,
+    compute_unit_median_and_deviation,
     divide_scale_into_strata,
-    unit_median_and_deviation,
 )
 from app.stats.ratings import ScoreScale
 from app.storage.calibration_items import load_source_and_output_texts
@@ -124,7 +124,7 @@ def _candidates(
     texts: Mapping[tuple[str, int, str], tuple[str, str]],
 ) -> Iterator[CalibrationCandidate]:
     """Yield the chosen units whose texts are stored."""
-    middle, spread = unit_median_and_deviation(units)
+    middle, spread = compute_unit_median_and_deviation(units)
     labels, counts = given.ratings.rows.labels, units.n_values_by_unit()
     for u in chosen.unit.tolist():
         place = int(units.place[u])

@@ -15,7 +15,7 @@ from app.domain.questionnaires import find_questionnaire_faults
 from app.protocols.base import Protocol
 from app.protocols.base import parse_scoring_options as understood
 from app.reports.inputs.campaign import CampaignInfo, make_campaign_info
-from app.services.campaigns import audit, deadlines, display_settings, numeric_settings, phrases
+from app.services.campaigns import audit, deadlines, display_settings, numeric_settings, rater_page_phrases
 from app.services.campaigns.attention_settings import parse_attention_check_settings
 from app.services.campaigns.media_rules import list_playback_rule_faults
 from app.services.campaigns.quality_settings import parse_rater_quality_settings
@@ -49,7 +49,7 @@ def create_campaign(session: Session, new: NewCampaign, *, actor: str) -> Campai
 
     Raises Invalid, which names the field, and Conflict if the key is taken.
     """
-    protocol = check_new_campaign(new)
+    protocol = check_campaign_and_get_protocol(new)
     row = campaigns.insert_campaign(
         session,
         {
@@ -100,7 +100,7 @@ def list_campaigns(
         session,
         after=after,
         limit=limit,
-        only=_id_of(session, only),
+        campaign_id=_id_of(session, only),
         sort=sort,
         where=where,
         words=q.split(),
@@ -117,14 +117,14 @@ def make_campaign_cursor(campaign: CampaignInfo, sort: CampaignSort) -> SortCurs
 
 def list_language_pairs(session: Session, *, only: str | None) -> list[tuple[str | None, str | None]]:
     """List the language pairs of the campaigns; `only`: of one campaign."""
-    return campaigns.load_language_pairs(session, only=_id_of(session, only))
+    return campaigns.load_language_pairs(session, campaign_id=_id_of(session, only))
 
 
 def _id_of(session: Session, key: str | None) -> int | None:
     return campaigns.load_campaign(session, key).id if key is not None else None
 
 
-def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
+def check_campaign_and_get_protocol(new: NewCampaign) -> Protocol[Any]:
     """Check a new campaign and return its protocol. Raises Invalid, which names each wrong field."""
     places = []
     if not is_key(new.key):
@@ -143,7 +143,7 @@ def check_new_campaign(new: NewCampaign) -> Protocol[Any]:
     protocol = protocols.get_protocol(new.protocol)
     parse_rater_quality_settings(new.settings)
     parse_attention_check_settings(new.settings)
-    protocols.find_text_kinds_of_basis(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
+    protocols.resolve_visible_text_kinds(protocol, new.basis)  # type: ignore[arg-type]  # one of BASES
     understood(protocol, new.options)
     return protocol
 
@@ -158,7 +158,7 @@ def _settings_faults(settings: Mapping[str, object]) -> list[Place]:
     checks = (
         deadlines.list_deadline_faults,
         numeric_settings.list_numeric_setting_faults,
-        phrases.list_phrase_faults,
+        rater_page_phrases.list_phrase_faults,
         display_settings.list_display_setting_faults,
         find_questionnaire_faults,
         list_playback_rule_faults,

@@ -28,7 +28,7 @@ class DataSealVerification:
 def verify_data_seals(session: Session) -> Iterator[DataSealVerification]:
     """Compute the hash of every sealed row and every seal again."""
     for campaign in seals.load_sealable_campaigns(session):
-        rows = seals.check_version_seals(session, campaign.id, load_purged_rows(session, campaign.id))
+        rows = seals.compare_versions_with_seals(session, campaign.id, load_purged_rows(session, campaign.id))
         faults = [*_faults(rows, int(campaign.data_version)), *_list_contradicted_seals(session, campaign.id, rows)]
         last = next((row.hash for row in reversed(rows) if row.sealed), b"")
         judgments = sum(row.found for row in rows)

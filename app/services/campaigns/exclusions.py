@@ -15,7 +15,7 @@ from app.reports.ranking import report as ranking_report
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView, SystemLine
-from app.reports.ranking_comparison.changed_pairs import DisagreeingPair, find_disagreeing_pairs
+from app.reports.ranking_comparison.disagreeing_pairs import DisagreeingPair, find_disagreeing_pairs
 from app.services.campaigns import audit
 from app.storage import campaigns, exclusions
 from app.storage.db import Database, Session
@@ -200,12 +200,13 @@ def look_up_preview_rankings(session: Session, campaign: str, wanted: ExclusionT
     return before, after
 
 
-def compute_exclusion_effect(database: Database, both: RankingPair) -> ExclusionEffect:
+def compute_exclusion_effect(database: Database, rankings: RankingPair) -> ExclusionEffect:
     """Return the effect on a ranking, from rankings that are stored, or computed and stored here."""
     before, after = (
-        ranking_view.read_ranking_view(ranking_report.compute_ranking_unless_stored(database, one).body) for one in both
+        ranking_view.parse_ranking_view_json(ranking_report.compute_ranking_unless_stored(database, one).body)
+        for one in rankings
     )
-    about, recipes = both[0].about, [one.recipe for one in both]
+    about, recipes = rankings[0].about, [one.recipe for one in rankings]
     sure = forecast_stability_by_recipe(database, about.campaign.key, recipes, as_of=about.version)
     return make_exclusion_effect(recipes[0].name, before, after, StabilityBeforeAndAfter(*sure))
 

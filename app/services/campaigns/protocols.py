@@ -45,15 +45,20 @@ def get_campaign_protocol(session: Session, campaign: str) -> CampaignProtocol:
 
 
 def put_campaign_protocol(
-    session: Session, campaign: str, written: ProtocolNameAndOptions, *, seen: Callable[[int], bool], actor: str
+    session: Session,
+    campaign: str,
+    written: ProtocolNameAndOptions,
+    *,
+    has_seen_version: Callable[[int], bool],
+    actor: str,
 ) -> CampaignProtocol:
     """Change the protocol, while the campaign is a draft without answers.
 
-    seen: whether the caller saw a given settings version. Raises CampaignEditConflict, CampaignChangeTooLate, Invalid,
-    NotFound.
+    has_seen_version: whether the caller saw a given settings version. Raises CampaignEditConflict,
+    CampaignChangeTooLate, Invalid, NotFound.
     """
     changes = {"protocol": written.protocol, "options": dict(written.options)}
-    change_campaign_settings(session, campaign, changes, seen=seen, actor=actor)
+    change_campaign_settings(session, campaign, changes, has_seen_version=has_seen_version, actor=actor)
     return get_campaign_protocol(session, campaign)
 
 

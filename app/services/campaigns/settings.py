@@ -8,10 +8,10 @@ from app.domain.errors import AppError, Conflict, Place
 from app.domain.questionnaires import NAME as QUESTIONNAIRES
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
-from app.services.campaigns.campaigns import NewCampaign, check_new_campaign, get_campaign
+from app.services.campaigns.campaigns import NewCampaign, check_campaign_and_get_protocol, get_campaign
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.setup_facts import find_data_bound_to_protocol
+from app.storage.setup_facts import describe_protocol_bound_data
 
 ALWAYS = frozenset({"name", "settings"})
 UNTIL_ANSWERED = frozenset({"protocol", "options"})
@@ -33,15 +33,15 @@ class CampaignChangeTooLate(Conflict):
 
 
 def change_campaign_settings(
-    session: Session, key: str, changes: Mapping[str, object], *, seen: Callable[[int], bool], actor: str
+    session: Session, key: str, changes: Mapping[str, object], *, has_seen_version: Callable[[int], bool], actor: str
 ) -> CampaignInfo:
     """Overwrite some settings; `settings` is replaced as a whole.
 
-    seen: whether the caller saw a given settings version. A simultaneous second caller waits, and is then too late.
-    Raises CampaignEditConflict, CampaignChangeTooLate naming each field, Invalid, NotFound.
+    has_seen_version: whether the caller saw a given settings version. A simultaneous second caller waits, and is then
+    too late. Raises CampaignEditConflict, CampaignChangeTooLate naming each field, Invalid, NotFound.
     """
     row = campaigns.load_campaign(session, key, lock=True)
-    if not seen(row.settings_version):
+    if not has_seen_version(row.settings_version):
         raise CampaignEditConflict(f"it is at {row.settings_version} now")
     _check_open(session, row, changes)
     values = _check_changes(row, changes)
@@ -55,7 +55,7 @@ def change_campaign_settings(
 
 def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> None:
     places = []
-    answered = find_data_bound_to_protocol(session, row.id) if UNTIL_ANSWERED & set(changes) else None
+    answered = describe_protocol_bound_data(session, row.id) if UNTIL_ANSWERED & set(changes) else None
     for name in sorted(set(changes) - ALWAYS):
         if row.state != "draft":
             places.append(Place((name,), f"cannot change after the draft; this campaign is {row.state}"))
@@ -73,7 +73,7 @@ def _check_open(session: Session, row: campaigns.CampaignRecord, changes: Mappin
 def _check_changes(row: campaigns.CampaignRecord, changes: Mapping[str, object]) -> dict[str, object]:
     """Return the fields as they are stored, after the checks for new campaigns."""
     merged = {name: getattr(row, name) for name in NewCampaign.__slots__} | dict(changes)
-    protocol = check_new_campaign(NewCampaign(**merged))
+    protocol = check_campaign_and_get_protocol(NewCampaign(**merged))
     values = {name: merged[name] for name in changes}
     if "protocol" in values:
         values["protocol_version"] = protocol.version

@@ -30,8 +30,8 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.data import exports
 from app.services.data.record_import import RunningImport, import_records
 from app.services.data.test_sets import CHANGES, TestSetClosed
-from app.storage import back_translations as stored
 from app.storage import campaigns, test_sets
+from app.storage import output_authors as stored
 from app.storage.db import Session
 
 RANKED = frozenset({"rating"})

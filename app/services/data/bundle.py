@@ -31,7 +31,7 @@ from app.services.data.tar_stream import stream_tar
 from app.stats.ranking.result import METHOD_VERSION
 from app.storage import campaigns as campaign_rows
 from app.storage.db import Database, Session
-from app.storage.media import rows
+from app.storage.media import media_queries
 from app.storage.media.stores import MediaStore
 
 VERSION = 1
@@ -237,7 +237,7 @@ def _media(making: _BundleInProgress) -> Iterator[File]:
         return
     with making.database.transaction() as session:
         campaign_id = campaign_rows.load_campaign(session, making.campaign).id
-        files = list(rows.load_media_page(session, campaign_id, after=None, limit=None))
+        files = list(media_queries.load_media_page(session, campaign_id, after=None, limit=None))
     for file in files:
         yield f"{MEDIA}/{file.name}", making.media.read(bytes(file.sha256), 0, file.size)
 

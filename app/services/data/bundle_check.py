@@ -64,8 +64,8 @@ def unpack_bundle(archive: Path, folder: Path) -> None:
             raise _altered_error(archive.name, "there is something after the end")
 
 
-def check_bundle_folder(folder: Path) -> None:
-    """Check an unpacked bundle. Raises BundleAltered, which names the file."""
+def check_bundle_checksums(folder: Path) -> None:
+    """Check the files of an unpacked bundle by their checksums. Raises BundleAltered, which names the file."""
     paths = (Path(at) / name for at, _, names in os.walk(folder) for name in names)
     _check_sums(folder, [path.relative_to(folder).as_posix() for path in paths])
 

@@ -16,7 +16,7 @@ from app.services.data.external_judgments import join_keys_unambiguously
 from app.services.data.record_import import RunningImport, import_records
 from app.storage import campaigns, cloning, query_planner_statistics
 from app.storage.db import Session
-from app.storage.media import rows as media_rows
+from app.storage.media import media_queries as media_rows
 
 RANKED = frozenset({"rating", "repeat"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from app.domain.errors import Conflict, Place
-from app.services.data.external_judgments_planned import MOST_PLACES, JudgmentWithKeys, PlannedItemMatches
+from app.services.data.planned_item_matching import MOST_PLACES, JudgmentWithKeys, PlannedItemMatches
 from app.storage import campaigns, replans
 from app.storage.db import Session
 from app.storage.imports import linked_accounts
@@ -34,25 +34,27 @@ def refuse_second_judgments(
     session: Session,
     campaign_id: int,
     sent: Sequence[JudgmentWithKeys],
-    there: PlannedItemMatches,
-    left: Collection[int],
+    planned_matches: PlannedItemMatches,
+    new_indices: Collection[int],
 ) -> None:
     """Refuse a person's second judgment of an output, by the rule for late answers.
 
-    left: indices of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
+    new_indices: indices of the judgments that are not known yet. Raises PersonJudgedAlready; places are `("body", i,
     "rater")`.
     """
-    people = linked_accounts.load_persons_behind_raters(session, campaign_id, sorted({sent[i].rater for i in left}))
+    people = linked_accounts.load_persons_behind_raters(
+        session, campaign_id, sorted({sent[i].rater for i in new_indices})
+    )
     raters = sorted(rater for rater, one in people.items() if one.several)
-    documents = sorted({sent[i].document for i in left if sent[i].rater in people})
+    documents = sorted({sent[i].document for i in new_indices if sent[i].rater in people})
     theirs = (
         linked_accounts.load_linked_accounts_segment_ranges(session, campaign_id, raters, documents) if raters else {}
     )
     first: dict[tuple[int, str, int | None, str], str] = {}
     places = []
-    for i in sorted(left):
+    for i in sorted(new_indices):
         judgment = sent[i]
-        item = there.at.get(i)
+        item = planned_matches.at.get(i)
         if judgment.rater not in people or (item is not None and item.role == "calibration"):
             continue
         before = first.setdefault(

@@ -87,7 +87,7 @@ class ExportFileType:
         return MEDIA_TYPES[self.suffix.rpartition(".")[2]]
 
 
-def find_export_file_type(format: str) -> ExportFileType:
+def get_export_file_type(format: str) -> ExportFileType:
     """Return the file type in which a format is written. Raises NotFound, FormatNotWritable, or ParquetNotInstalled."""
     if format in EXTRAS:
         if format in PARQUET:
@@ -117,7 +117,7 @@ def export_campaign(
     FormatNotWritable, before the first byte.
     """
     lost = Counter() if lost is None else lost
-    if find_export_file_type(format).files:
+    if get_export_file_type(format).files:
         return stream_tar(export_campaign_files(database, campaign, format, lost=lost))
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)
@@ -131,8 +131,8 @@ class ExportLosses(BaseModel):
     losses: dict[str, int] = Field(description="How much the file does not hold, by kind; {} if it holds everything.")
 
 
-def count_export_losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
-    """Return only these counts, as JSON, after the export has been made to its end and discarded.
+def stream_export_losses(database: Database, campaign: str, format: str) -> Iterator[bytes]:
+    """Yield only the counts of what the format cannot hold, as JSON, after making the export and discarding it.
 
     Raises the errors of `export_campaign`.
     """
@@ -149,7 +149,7 @@ def count_export_losses(database: Database, campaign: str, format: str) -> Itera
 
 def export_campaign_files(database: Database, campaign: str, format: str, *, lost: Counter[str] | None = None) -> Files:
     """Yield a campaign's files with their paths; read each before the next. Raises the errors of `export_campaign`."""
-    if not find_export_file_type(format).files:
+    if not get_export_file_type(format).files:
         raise FormatNotWritable(f"{format} is one file")
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)

@@ -11,17 +11,17 @@ from itertools import chain, islice
 from pydantic import ValidationError
 
 from app.domain.errors import Conflict, Invalid, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data.duplicate_judgments_by_person import block_leases_if_accounts_linked, refuse_second_judgments
-from app.services.data.external_judgments_planned import find_planned_items
+from app.services.data.planned_item_matching import find_planned_items
 from app.services.data.record_import import RunningImport, import_records
 from app.storage import campaigns, clock
 from app.storage.db import Session
 from app.storage.imports import external_judgments
-from app.storage.imports.staging import canonical_json
+from app.storage.imports.staging import format_canonical_json
 
 BODY = "body"
 LONGEST_KEY = 128
@@ -97,7 +97,7 @@ def record_external_judgments(
     # The search stops at the reported number of faults, because a body full of faults would cost many times its size.
     wrong = chain(
         (place for i, one in enumerate(sent) for place in _wrong_payload(intake, i, one)),
-        _not_yet(sent, clock.database_now(session) + AHEAD),
+        _not_yet(sent, clock.get_database_time(session) + AHEAD),
         () if declare else _list_unknown_names(session, row.id, sent),
         _twice_named(sent),
     )
@@ -199,7 +199,7 @@ def _is_same_judgment(judgment: ExternalJudgment, stored: external_judgments.Sto
     return (
         address
         and judgment.system in stored.systems
-        and canonical_json(judgment.payload) == canonical_json(stored.payload)
+        and format_canonical_json(judgment.payload) == format_canonical_json(stored.payload)
     )
 
 
@@ -225,7 +225,7 @@ def join_keys_unambiguously(*parts: str) -> str:
     text = ":".join(parts)
     if len(text) <= LONGEST_KEY and not any(set(part) & {":", "~"} for part in parts):
         return text
-    digest = hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:32]
+    digest = hashlib.sha256(format_canonical_json(parts).encode()).hexdigest()[:32]
     return f"{text[: LONGEST_KEY - 33]}~{digest}"
 
 

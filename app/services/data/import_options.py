@@ -47,7 +47,7 @@ def split_import_options(format: Format, options: Mapping[str, str]) -> tuple[di
     return {name: value for name, value in options.items() if name not in about}, about
 
 
-def make_campaign_record(about: Mapping[str, str]) -> list[Record]:
+def make_campaign_rows_from_options(about: Mapping[str, str]) -> list[Record]:
     """Return the options about the campaign as a record that precedes the records of the files."""
     return [CampaignRow(HERE, **about)] if about else []  # type: ignore[arg-type]  # names of ABOUT
 

@@ -21,11 +21,11 @@ from app.services.data.import_options import (
     FormatNotReadable,
     check_import_options,
     choose_default_basis,
-    make_campaign_record,
+    make_campaign_rows_from_options,
     peek_campaign_row,
     split_import_options,
 )
-from app.services.data.isolated import reading as isolated_reading
+from app.services.data.isolated import dispatch as isolated_reading
 from app.services.data.parallel import dispatch as parallel_reading
 from app.services.data.parallel.dispatch import RemoteRecords
 from app.services.data.record_import import Progress, RunningImport, import_records
@@ -158,10 +158,18 @@ def commit_import(
         target = get_campaign(session, campaign)
         if SPLIT in row.options:
             stored = _store_parts(
-                session, target.key, row.format, files, row.options, log, actor=actor, bound=bound, beside=True
+                session,
+                target.key,
+                row.format,
+                files,
+                row.options,
+                log,
+                actor=actor,
+                bound=bound,
+                isolate_large_files=True,
             )
         else:
-            records = _records(session, row.format, files, row.options, log, known=target, beside=True)
+            records = _records(session, row.format, files, row.options, log, known=target, isolate_large_files=True)
             stored = _store(session, target, row.format, records, log, actor=actor)
         report = {**_report(row.format, files, stored, log), "ingest": _inspect_test_set(session, target.key, stored)}
         if dry_run:
@@ -215,21 +223,30 @@ def run_import_in_transaction(
     actor: str,
     progress: Progress | None = None,
     bound: bool = False,
-    beside: bool = False,
+    isolate_large_files: bool = False,
 ) -> dict[str, object]:
     """Run an import within the current transaction. dry_run rolls it back.
 
-    beside: this process also answers other requests, so a separate process reads large files.
+    isolate_large_files: a separate process reads large files, because this one also answers other requests.
     """
     check_import_options(format, options)
     log = ReadLog(skip_bad_lines=skip_bad_lines)
     if SPLIT in options:
         stored = _store_parts(
-            session, campaign, format, files, options, log, actor=actor, progress=progress, bound=bound, beside=beside
+            session,
+            campaign,
+            format,
+            files,
+            options,
+            log,
+            actor=actor,
+            progress=progress,
+            bound=bound,
+            isolate_large_files=isolate_large_files,
         )
     else:
         known = _find_campaign(session, campaign)
-        records = _records(session, format, files, options, log, known=known, beside=beside)
+        records = _records(session, format, files, options, log, known=known, isolate_large_files=isolate_large_files)
         view, records = _campaign(session, campaign, known, records, log, actor=actor)
         stored = _store(session, view, format, records, log, actor=actor, progress=progress)
     report = {**_report(format, files, stored, log), "ingest": _inspect_test_set(session, campaign, stored)}
@@ -254,7 +271,7 @@ def _records(
     log: ReadLog,
     *,
     known: CampaignInfo | None,
-    beside: bool,
+    isolate_large_files: bool,
 ) -> Iterator[Record | RemoteRecords]:
     """Yield the records of the files, after those made from the caller's options about the campaign."""
     reader = formats.get_format(format)
@@ -271,10 +288,12 @@ def _records(
     context = ReadContext(own, ReaderLimits(), protocol, outline, shown)
     read = (
         isolated_reading.read_records_isolated
-        if beside and isolated_reading.is_isolation_worthwhile(reader, files, context.limits)
+        if isolate_large_files and isolated_reading.is_isolation_worthwhile(reader, files, context.limits)
         else parallel_reading.read_records_parallel
     )
-    return chain(make_campaign_record(about), _require_records(read(reader, files, context, log), files, log))
+    return chain(
+        make_campaign_rows_from_options(about), _require_records(read(reader, files, context, log), files, log)
+    )
 
 
 def _require_records(
@@ -326,7 +345,7 @@ def _store_parts(
     actor: str,
     progress: Progress | None = None,
     bound: bool,
-    beside: bool,
+    isolate_large_files: bool,
 ) -> Mapping[str, object]:
     """Fill one campaign for each value that the files are split by, and return what was stored in each."""
     if bound:
@@ -338,12 +357,15 @@ def _store_parts(
     own, about = split_import_options(wanted, options)
     context = ReadContext(own, ReaderLimits(), about.get("protocol"))
     read = (
-        partial(isolated_reading.read_parts_isolated, wanted)
-        if beside and isolated_reading.is_isolation_worthwhile(wanted, files, context.limits)
+        partial(isolated_reading.read_by_campaign_isolated, wanted)
+        if isolate_large_files and isolated_reading.is_isolation_worthwhile(wanted, files, context.limits)
         else wanted.parts
     )
     for value, part_records in read(files, context, log):
-        key, part = f"{campaign}-{convert_name_to_key(value)}", chain(make_campaign_record(about), part_records)
+        key, part = (
+            f"{campaign}-{convert_name_to_key(value)}",
+            chain(make_campaign_rows_from_options(about), part_records),
+        )
         view, records = _campaign(session, key, _find_campaign(session, key), part, log, actor=actor, series=campaign)
         stored[key] = _store(session, view, format, records, log, actor=actor, progress=progress)
         staging.drop_staging_tables(session)

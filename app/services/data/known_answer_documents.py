@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
-from app.domain.attention import KIND as ATTENTION
+from app.domain.attention_checks import KIND as ATTENTION
 from app.domain.errors import Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.people import tutorials
 from app.services.people.known_answers import KnownAnswerSegment
-from app.services.tasks.attention import is_attention_check_meta_valid, list_attention_check_faults
+from app.services.tasks.attention_checks import is_attention_check_meta_valid, list_attention_check_faults
 from app.storage.db import Session
-from app.storage.imports import known_documents
+from app.storage.imports import known_answer_documents
 
 MOST_PLACES = 100
 _FAULTS: Mapping[str, tuple[str, Callable[[CampaignInfo, Sequence[KnownAnswerSegment]], Iterator[Place]]]] = {
@@ -36,7 +36,7 @@ def check_known_answers_and_count_unfit(session: Session, campaign_id: int, camp
     Earlier versions accepted what this one refuses, and a campaign's export must be importable. Call this after the
     merge. Raises Invalid, which names file and line, for other documents whose known answers are not valid.
     """
-    rows = known_documents.load_stored_segments_of_staged_documents(session, campaign_id, list(KINDS))
+    rows = known_answer_documents.load_stored_segments_of_staged_documents(session, campaign_id, list(KINDS))
     faults: list[Place] = []
     unfit = 0
     for (kind, _), group in groupby(rows, key=_by_document):
@@ -57,7 +57,7 @@ def list_documents_with_unfit_known_answers(
     session: Session, campaign_id: int, campaign: CampaignInfo
 ) -> frozenset[str]:
     """Return the keys of documents whose known answers do not fit the campaign's protocol."""
-    rows = known_documents.load_segments_of_document_kinds(session, campaign_id, list(KINDS))
+    rows = known_answer_documents.load_segments_of_document_kinds(session, campaign_id, list(KINDS))
     return frozenset(
         key
         for (kind, key), group in groupby(rows, key=_by_document)
@@ -65,11 +65,13 @@ def list_documents_with_unfit_known_answers(
     )
 
 
-def _by_document(row: known_documents.Row) -> tuple[str, str]:
+def _by_document(row: known_answer_documents.Row) -> tuple[str, str]:
     return row.kind, row.document
 
 
-def _list_staged_faults(campaign: CampaignInfo, kind: str, rows: Sequence[known_documents.Row]) -> Iterator[Place]:
+def _list_staged_faults(
+    campaign: CampaignInfo, kind: str, rows: Sequence[known_answer_documents.Row]
+) -> Iterator[Place]:
     segments = [KnownAnswerSegment(row.source, row.meta) for row in rows]
     for place in _FAULTS[kind][1](campaign, segments):
         row = rows[place.loc[0] if place.loc and isinstance(place.loc[0], int) else 0]

@@ -17,9 +17,9 @@ from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, pa
 from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_score_definition
 from app.services.campaigns import audit
 from app.services.data.known_answer_documents import check_known_answers_and_count_unfit
-from app.storage import campaigns, comments, judgments, query_planner_statistics, seals, weight_profiles
+from app.storage import campaigns, comments, query_planner_statistics, seals, staged_judgments, weight_profiles
 from app.storage.db import Session
-from app.storage.imports import alignments, comparisons, merge, origins, staging
+from app.storage.imports import comparisons, merge, origins, staging, word_alignments
 from app.storage.imports import metrics as metrics_staged
 
 GROWTH = 4  # the statistics of the planner are refreshed each time that an import has grown by this factor
@@ -46,7 +46,7 @@ class ImportMerge:
         self._actor, self._what, self._action = actor, what, action
         self._checks_known_answers = checks_known_answers
         self.n_unfit = 0  # documents whose known answers do not fit the protocol
-        self._history = judgments.has_judgments(session, campaign_id)
+        self._history = staged_judgments.has_judgments(session, campaign_id)
         self._counts: Counter[str] = Counter()
         self._under: tuple[int, int] | None = None
         self._next_refresh = query_planner_statistics.MANY
@@ -61,11 +61,11 @@ class ImportMerge:
             self._next_refresh = GROWTH * n_rows
         staging.copy_into_staging(session, lines)
         staging.analyze_staging_tables(session)
-        judgments.stage_texts_of_textless_segments(session, self._id)
-        created = merge.create_staged_entities(session, self._id)
-        created |= {"alignments": n} if (n := alignments.insert_staged_word_alignments(session, self._id)) else {}
+        staged_judgments.stage_texts_of_textless_segments(session, self._id)
+        created = merge.create_entities_from_staging(session, self._id)
+        created |= {"alignments": n} if (n := word_alignments.insert_staged_word_alignments(session, self._id)) else {}
         origins.store_staged_output_origins(session, self._id)
-        resolved = judgments.resolve_staged_judgment_revisions(session, self._id, history=self._history)
+        resolved = staged_judgments.resolve_staged_judgment_revisions(session, self._id, history=self._history)
         compared = comparisons.count_new_comparisons(session, self._id)
         self._counts.update(created | ({"comparisons": compared} if compared else {}))
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
@@ -73,11 +73,11 @@ class ImportMerge:
             version, profile = self._version(campaign)
             on_texts = (
                 find_campaign_protocol(campaign)
-                .find_requested_measure(parse_campaign_scoring_options(campaign))
+                .get_requested_measure(parse_campaign_scoring_options(campaign))
                 .needs_text
             )
             stored = None if on_texts else profile
-            judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
+            staged_judgments.append_staged_judgments(session, campaign_id=self._id, profile_id=stored, version=version)
             if on_texts:
                 weight_profiles.store_scores(
                     session, self._id, profile, list(_scored_on_texts(session, self._id, campaign))
@@ -90,23 +90,25 @@ class ImportMerge:
                 self.n_unfit += check_known_answers_and_count_unfit(session, self._id, campaign)
         staging.truncate_staging_tables(session)
 
-    def finish(self, campaign: CampaignInfo, *, settled: bool, void: bool, metrics: Sequence[str]) -> dict[str, int]:
+    def finish(
+        self, campaign: CampaignInfo, *, campaign_changed: bool, has_voids: bool, metrics: Sequence[str]
+    ) -> dict[str, int]:
         """Apply the files' voids and store scores. Return the data version and the number of rows created, by noun.
 
-        settled: the files said something new about the campaign itself. void: they set judgments aside. metrics: those
-        whose staged scores differ from the stored ones. Raises ImportContradiction.
+        campaign_changed: the files said something new about the campaign itself. has_voids: they set judgments aside.
+        metrics: those whose staged scores differ from the stored ones. Raises ImportContradiction.
         """
         session, counts = self._session, dict(self._counts)
-        voiding = void and judgments.has_new_staged_voids(session, self._id)
-        if self._under is None and not settled and not voiding and not metrics:
-            judgments.require_judgments_of_staged_voids(session, self._id)
+        voiding = has_voids and staged_judgments.has_new_staged_voids(session, self._id)
+        if self._under is None and not campaign_changed and not voiding and not metrics:
+            staged_judgments.require_judgments_of_staged_voids(session, self._id)
             version = int(campaigns.load_campaign(session, campaign.key).data_version)
             return {**counts, "voids": 0, "data_version": version}
         version, _ = self._version(campaign)
         if self._most_new_rows() >= query_planner_statistics.MANY:
             query_planner_statistics.refresh_query_planner_statistics(session)
-        judgments.require_judgments_of_staged_voids(session, self._id)
-        voids = judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
+        staged_judgments.require_judgments_of_staged_voids(session, self._id)
+        voids = staged_judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
         if metrics:
             counts["metric_scores"] = metrics_staged.store_staged_metric_scores(
                 session, self._id, metrics, version=version
@@ -190,14 +192,14 @@ def _scored_on_texts(session: Session, campaign_id: int, campaign: CampaignInfo)
     """
     protocol, options = protocols.get_protocol(campaign.protocol), parse_campaign_scoring_options(campaign)
     places: list[Place] = []
-    for answer in judgments.stream_answers_with_texts(
-        session, campaign_id, among=judgments.load_judgment_ids_being_merged(session)
+    for answer in staged_judgments.stream_answers_with_texts(
+        session, campaign_id, among=staged_judgments.load_judgment_ids_being_merged(session)
     ):
         payload = protocol.payload.model_validate(answer.payload)
         try:
             scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            at = judgments.find_import_file_and_line(session, answer.judgment_id)
+            at = staged_judgments.find_import_file_and_line(session, answer.judgment_id)
             places += [Place((*at, *place.loc), place.msg) for place in error.places]
             continue
         yield answer.judgment_id, scored.score, scored.n_errors
@@ -220,13 +222,13 @@ def _check_spans(session: Session, campaign_id: int, campaign: CampaignInfo) -> 
 def _find_spans_beyond_text(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[Place]:
-    spans = judgments.find_judgments_marking_beyond_text(session, campaign_id, merge.MOST_PLACES)
-    for answer in judgments.stream_answers_with_texts(session, campaign_id, among=spans) if spans else ():
+    spans = staged_judgments.find_judgments_marking_beyond_text(session, campaign_id, merge.MOST_PLACES)
+    for answer in staged_judgments.stream_answers_with_texts(session, campaign_id, among=spans) if spans else ():
         payload = protocol.payload.model_validate(answer.payload)
         try:
             protocol.check(payload, JudgedTexts(answer.source, answer.text), options)
         except Invalid as error:
-            file, line = judgments.find_import_file_and_line(session, answer.judgment_id)
+            file, line = staged_judgments.find_import_file_and_line(session, answer.judgment_id)
             yield from (Place((file, line, *place.loc), place.msg) for place in error.places)
 
 
@@ -241,7 +243,7 @@ def _marks(payload: Any, protocol: Protocol[Any], side: str) -> bool:
 def _outside_of_new_texts(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[Place]:
-    for blind in judgments.stream_judgments_awaiting_text(session, campaign_id):
+    for blind in staged_judgments.stream_judgments_awaiting_text(session, campaign_id):
         payload = protocol.payload.model_validate(blind.payload)
         shown = JudgedTexts(source=blind.text) if blind.of_source else JudgedTexts(text=blind.text)
         if blind.led and _marks(payload, protocol, "source" if blind.of_source else "target"):

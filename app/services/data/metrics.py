@@ -10,7 +10,7 @@ from typing import Any
 from app.domain.errors import Invalid, NotFound, Place
 from app.services.campaigns import audit
 from app.storage import campaigns
-from app.storage import metrics as stored
+from app.storage import metric_scores as stored
 from app.storage.db import Session
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from app.domain.delimited_text import MalformedDelimitedText, read_delimited
+from app.domain.delimited_text import MalformedDelimitedText, read_delimited_rows
 from app.domain.errors import Invalid
 from app.services.data.metrics import MetricOutputScore, MetricScoreSet
 
@@ -118,7 +118,7 @@ def _table(before: MetricScoreSet, path: str, text: str) -> MetricScoreSet:
 
 def _rows_by_name(path: str, text: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the rows that are not empty, each with its line number. Raises Invalid, and MalformedDelimitedText."""
-    lines = read_delimited(text)
+    lines = read_delimited_rows(text)
     header = next(lines, (1, []))[1]
     if any(name not in header for name in NEEDED):
         raise Invalid(f"{path}: its header needs the columns system and score, and for outputs document and segment")

@@ -11,8 +11,8 @@ from app.services.media.library import MediaContent
 from app.services.media.media_settings import MediaSettings
 from app.services.media.shown_media import load_media_by_names
 from app.storage.db import Session
-from app.storage.media import rows
-from app.storage.media.rows import MediaRow
+from app.storage.media import media_queries
+from app.storage.media.media_queries import MediaRow
 
 AddressOf = Callable[[str], str]
 
@@ -56,12 +56,12 @@ def add_media_addresses(media: Iterable[ArchivedMediaFile], address_of: AddressO
 
 
 def open_archived_media(
-    session: Session, policy: MediaSettings, campaign_id: int, texts: Iterable[str | None], name: str
+    session: Session, media_settings: MediaSettings, campaign_id: int, texts: Iterable[str | None], name: str
 ) -> MediaContent:
     """Open a file that some texts show.
 
     Raises MediaNotFound, even if the campaign has the file but no text shows it.
     """
     shown = {file.name for file in load_media_of_archived_texts(session, campaign_id, texts)}
-    row = rows.load_media_by_name(session, campaign_id, name if name in shown else "")
-    return MediaContent(policy, row.sha256, row.size, row.media_type)
+    row = media_queries.load_media_by_name(session, campaign_id, name if name in shown else "")
+    return MediaContent(media_settings, row.sha256, row.size, row.media_type)

@@ -79,9 +79,9 @@ class RunningImport:
         self.staging.forget_derived_columns()
         self.is_campaign_changed = True
 
-    def report_progress(self, *, least: int = 1) -> None:
-        """Report the number of records so far if it is a multiple of `least`."""
-        if self.progress and self.staging.n_records % least == 0:
+    def report_progress(self, *, every: int = 1) -> None:
+        """Report the number of records so far if it is a multiple of `every`."""
+        if self.progress and self.staging.n_records % every == 0:
             self.progress(self.staging.n_records)
 
 
@@ -128,7 +128,7 @@ def import_records(
             if not by_document and stage.n_records - copied >= CHUNK:  # merged at the end, but held by the server
                 staging.copy_into_staging(intake.session, stage.lines)
                 copied = stage.n_records
-            intake.report_progress(least=BATCH)
+            intake.report_progress(every=BATCH)
         log.raise_bad_lines()
         intake.report_progress()
         beside.wait_until_done()
@@ -138,7 +138,9 @@ def import_records(
         log.dropped[NOT_HERE] += left
     if merging.n_unfit:
         log.notes[UNFIT] += merging.n_unfit
-    return merging.finish(intake.campaign, settled=intake.is_campaign_changed, void=stage.n_voids > 0, metrics=metrics)
+    return merging.finish(
+        intake.campaign, campaign_changed=intake.is_campaign_changed, has_voids=stage.n_voids > 0, metrics=metrics
+    )
 
 
 def _take_elsewhere(intake: RunningImport, elsewhere: RemoteRecords, beside: BackgroundMerger) -> None:

@@ -15,7 +15,7 @@ from app.reports.inputs.scores import GIVEN
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.scoring import WeightProfile
-from app.storage import campaigns, judgments
+from app.storage import campaigns, staged_judgments
 from app.storage import rescore as stored_scores
 from app.storage import weight_profiles as stored_profiles
 from app.storage.db import Session
@@ -140,7 +140,7 @@ def _store(
 def _derive_scores(
     session: Session, campaign_id: int, protocol: Protocol[Any], options: ScoringOptions
 ) -> Iterator[StoredScore]:
-    for answer in judgments.stream_answers_with_texts(session, campaign_id):
+    for answer in staged_judgments.stream_answers_with_texts(session, campaign_id):
         payload = protocol.payload.model_validate(answer.payload)
         scored = protocol.score(payload, JudgedTexts(answer.source, answer.text), options)
         yield StoredScore(answer.judgment_id, scored.score, scored.n_errors)
@@ -162,4 +162,4 @@ def _options(view: CampaignInfo, profile: StoredWeightProfile) -> ScoringOptions
 
 def _by_score(view: CampaignInfo) -> bool:
     """Return whether the campaign's own score is something other than weighted errors."""
-    return not find_campaign_protocol(view).find_requested_measure(parse_campaign_scoring_options(view)).uses_profile
+    return not find_campaign_protocol(view).get_requested_measure(parse_campaign_scoring_options(view)).uses_profile

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from app.domain import alignment
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 from app.formats.base import (
     DocumentRecord,
     JudgmentRow,
@@ -32,7 +32,7 @@ from app.formats.base import (
 )
 from app.protocols import list_known_severities
 from app.protocols.base import JudgedTexts, JudgmentScore, Protocol, ScoringOptions, SpansWidget
-from app.services.plans.prefilled_errors import encode_prefilled_spans
+from app.services.plans.prefill_encoding import validate_and_encode_prefilled_spans
 from app.stats.ratings import RatingRole
 from app.storage.imports import copy_format
 
@@ -111,7 +111,7 @@ class StagingWriter:
     def scoring_needs_texts(self) -> bool:
         """Whether the score for rankings cannot be computed from a payload alone."""
         protocol, options = self.get_protocol()
-        return protocol.find_requested_measure(options).needs_text
+        return protocol.get_requested_measure(options).needs_text
 
     def add_record(self, record: Record | OutputJudgments, log: ReadLog) -> None:
         """Stage a record other than the campaign's. A record that is not valid goes to the log as a bad line."""
@@ -309,7 +309,7 @@ def _compare(stage: StagingWriter, row: ScreenComparisonRow) -> None:
         _item(stage, at.file, at.line, (row.task, item), facts)
     payload = {"protocol": stage.get_protocol()[0].name, "preference": row.preference}
     values = (at.file, at.line, row.task, row.screen, row.rater)
-    said = (copy_format.canonical_json(list(row.items)), payload, row.position)
+    said = (copy_format.format_canonical_json(list(row.items)), payload, row.position)
     stage.lines.add_line("staged_comparisons", copy_format.format_copy_row((*values, *said)))
 
 
@@ -318,7 +318,7 @@ def _cached_derived_columns(stage: StagingWriter, payload: Mapping[str, object])
     same = stage.facts_by_identity.get(id(payload))
     if same is not None:
         return same[1], same[2]
-    text = copy_format.canonical_json(payload)
+    text = copy_format.format_canonical_json(payload)
     known = stage.facts_by_text.get(text)
     if known is None:
         known = _validate_and_derive(stage, payload)
@@ -373,7 +373,7 @@ def _declaration(record: Record, severities: Callable[[], Sequence[str]]) -> tup
                 record.document,
                 record.position,
                 record.text,
-                None if record.prefill is None else encode_prefilled_spans(record, severities()),
+                None if record.prefill is None else validate_and_encode_prefilled_spans(record, severities()),
                 record.led,
             )
             return "staged_outputs", copy_format.format_copy_row((*at, *said))

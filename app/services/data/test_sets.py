@@ -19,7 +19,7 @@ from app.services.campaigns import audit, exclusions
 from app.services.campaigns.campaigns import get_campaign
 from app.services.data import known_answer_documents
 from app.services.people.known_answers import KnownAnswerSegment
-from app.storage import campaigns, metrics
+from app.storage import campaigns, metric_scores
 from app.storage import test_sets as stored
 from app.storage.db import Session
 from app.storage.tables import documents, systems
@@ -204,7 +204,7 @@ def put_system_outputs_on_document(
     created = all(one.text is None for one in before)
     if not created and stored.is_document_shown_in_task(session, row.id, on.id, system_id=of.id):
         raise TextAlreadyShown(f"the output of {system} on {document}")
-    if not created and metrics.has_scores_by_any_metric(session, row.id, system_id=of.id, document_id=on.id):
+    if not created and metric_scores.has_scores_by_any_metric(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
     numbered = [(one.segment_id, *said) for one, said in zip(before, wanted, strict=True)]
     stored.replace_outputs(session, row.id, of.id, numbered)
@@ -227,7 +227,7 @@ def delete_system(session: Session, campaign: str, key: str, *, actor: str) -> N
     system = load_system_row(session, row.id, key)
     if stored.has_system_items_or_outputs(session, row.id, system.id):
         raise TestSetPartInUse("the system has outputs or judgments")
-    if metrics.has_scores_by_any_metric(session, row.id, system_id=system.id):
+    if metric_scores.has_scores_by_any_metric(session, row.id, system_id=system.id):
         raise TestSetPartInUse(SCORED)
     stored.delete_system(session, row.id, system.id)
     _new_data_version(session, row.id, actor=actor, what={"system": key, "deleted": True})
@@ -244,7 +244,7 @@ def delete_system_outputs_on_document(
     of, on = load_system_row(session, row.id, system), load_document_row(session, row.id, document)
     if stored.is_document_shown_in_task(session, row.id, on.id, system_id=of.id):
         raise TextAlreadyShown(f"the output of {system} on {document}")
-    if metrics.has_scores_by_any_metric(session, row.id, system_id=of.id, document_id=on.id):
+    if metric_scores.has_scores_by_any_metric(session, row.id, system_id=of.id, document_id=on.id):
         raise TestSetPartInUse(SCORED)
     ids = [one.segment_id for one in stored.load_outputs_of_system_on_document(session, row.id, of.id, on.id)]
     stored.delete_outputs_of_system_on_segments(session, row.id, of.id, ids)
@@ -287,7 +287,7 @@ def _check_free(session: Session, campaign_id: int, document_id: int) -> None:
         raise TextAlreadyShown
     if stored.has_document_outputs(session, campaign_id, document_id):
         raise TestSetPartInUse("outputs stand on the segments of this document")
-    if metrics.has_scores_by_any_metric(session, campaign_id, document_id=document_id):
+    if metric_scores.has_scores_by_any_metric(session, campaign_id, document_id=document_id):
         raise TestSetPartInUse(SCORED)
 
 

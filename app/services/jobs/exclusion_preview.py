@@ -16,7 +16,7 @@ from app.reports.exclusion_preview.forecasts import (
     forecast_stability_by_recipe,
 )
 from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
-from app.reports.kit.report import ReportWork
+from app.reports.kit.report import ReportComputation
 from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.view import RankingView
@@ -85,7 +85,9 @@ def _key(both: RankingPair) -> stored.ReportKey:
     )
 
 
-def make_exclusion_preview_work(database: Database, request: JobRequest) -> ReportWork[StoredExclusionPreview]:
+def make_exclusion_preview_computation(
+    database: Database, request: JobRequest
+) -> ReportComputation[StoredExclusionPreview]:
     """Return the work of a job, with a ranking and its forecast for each chunk.
 
     Its chunks raise JobInputsChanged, Invalid.
@@ -95,10 +97,12 @@ def make_exclusion_preview_work(database: Database, request: JobRequest) -> Repo
 
     def chunk(n: int) -> bytes:
         recipe, told = recipes[n]
-        made = rankings.find_or_compute_ranking_in_job(database, campaign, recipe, version=version, told=told)
+        made = rankings.find_or_compute_ranking_in_job(
+            database, campaign, recipe, version=version, requested_recipe_hash=told
+        )
         (sure,) = forecast_stability_by_recipe(database, campaign, [recipe], as_of=version)
         return (
-            StoredRankingWithForecast(view=ranking_view.read_ranking_view(made.body), stability=sure)
+            StoredRankingWithForecast(view=ranking_view.parse_ranking_view_json(made.body), stability=sure)
             .model_dump_json()
             .encode()
         )
@@ -107,4 +111,4 @@ def make_exclusion_preview_work(database: Database, request: JobRequest) -> Repo
         before, after = (StoredRankingWithForecast.model_validate_json(part) for part in parts)
         return StoredExclusionPreview(recipe=recipes[0][0].name, before=before, after=after)
 
-    return ReportWork(len(recipes), chunk, finish)
+    return ReportComputation(len(recipes), chunk, finish)

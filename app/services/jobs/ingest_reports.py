@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.reports import ingest
-from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
+from app.reports.kit.report import ReportComputation, StoredReport, make_undivided_computation
 from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
@@ -41,13 +41,13 @@ def parse_report_with_current_version(database: Database, campaign: str, body: b
     return {**json.loads(body), "data_version": version}
 
 
-def make_ingest_report_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+def make_ingest_report_computation(database: Database, request: jobs.JobRequest) -> ReportComputation[bytes]:
     """Return the work of examining the current texts.
 
     Raises JobInputsChanged if they have changed since the request.
     """
     (campaign,) = request.campaigns
-    return make_undivided_work(lambda: _compute_and_store(database, campaign, request.key))
+    return make_undivided_computation(lambda: _compute_and_store(database, campaign, request.key))
 
 
 def _compute_and_store(database: Database, campaign: str, key: ReportKey) -> bytes:

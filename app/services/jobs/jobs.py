@@ -20,11 +20,11 @@ from app.services.every_organization import run_for_each_organization
 from app.services.webhooks.events import record_webhook_event
 from app.storage import campaigns, jobs, jobs_queue, reports
 from app.storage.campaigns import CampaignNotFound
+from app.storage.current_organization import organization_number_from_row_id, use_organization
 from app.storage.db import Database, Session
-from app.storage.imports.staging import canonical_json
+from app.storage.imports.staging import format_canonical_json
 from app.storage.jobs import JobNotFound
 from app.storage.jobs_queue import QUEUES, QueueEntry, Weight
-from app.storage.organizations import organization_number_from_row_id, use_organization
 from app.storage.reports import ReportKey
 
 State = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -104,7 +104,7 @@ class JobRequest:
     def report_key_digest(self) -> str:
         """A digest that identifies the report."""
         key = [getattr(self.key, name) for name in ReportKey.__slots__]
-        return hashlib.sha256(canonical_json(key).encode()).hexdigest()
+        return hashlib.sha256(format_canonical_json(key).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class JobView:
 
 
 Ask = Callable[[Database, JobRequest], JobView]
-"""`request_job`, or `find_running_job` for callers that only look."""
+"""`request_job`, or `get_running_job` for callers that only look."""
 
 
 def request_job(database: Database, request: JobRequest) -> JobView:
@@ -166,7 +166,7 @@ def request_job(database: Database, request: JobRequest) -> JobView:
         return _view(session, jobs.load_job(session, row.public_id))
 
 
-def find_running_job(database: Database, request: JobRequest) -> JobView:
+def get_running_job(database: Database, request: JobRequest) -> JobView:
     """Return the job that is making a report, without starting one.
 
     Raises JobNotRequested if none is running, and the error for which a worker has already refused the request.
@@ -204,12 +204,11 @@ def list_campaign_jobs(
         raise CampaignNotFound
     number = jobs.load_job(session, before).id if before else None
     campaign_id, roles = campaigns.load_campaign(session, campaign).id, sorted(INCLUDES[caller.role])
-    alone = caller.campaign is not None
     rows = jobs.load_campaign_jobs_page(
         session,
         campaign_id,
         roles=roles,
-        alone=alone,
+        without_comparisons=caller.campaign is not None,
         before=number,
         limit=limit,
         states=None if state is None else [state, "finishing"] if state == "running" else [state],
@@ -220,7 +219,7 @@ def list_campaign_jobs(
 def cancel_job(session: Session, job: str, caller: Caller) -> JobView:
     """Cancel a job; its workers stop. A job that has ended does not change. Raises JobNotFound."""
     get_visible_job(session, job, caller)
-    row = jobs.load_job(session, job, hold=True)
+    row = jobs.load_job(session, job, lock=True)
     if row.state in jobs.UNFINISHED:
         jobs.mark_job_cancelled(session, row.id)
         jobs_queue.withdraw_queued_entries(session, row.id)
@@ -262,19 +261,19 @@ def _view(session: Session, row: jobs.Row) -> JobView:
     )
 
 
-def encode_job_error(error: AppError, *, again: bool = False) -> dict[str, Any]:
-    """Encode an error for storage with a job. again: whether another attempt may succeed."""
+def encode_job_error(error: AppError, *, may_succeed_later: bool = False) -> dict[str, Any]:
+    """Encode an error for storage with a job. may_succeed_later: whether another attempt may succeed."""
     places = [[list(place.loc), place.msg] for place in error.places]
     names = {"type": error.name(), "kind": error.kind, "title": error.title()}
-    return {**names, "detail": error.detail, "errors": places, "again": again}
+    return {**names, "detail": error.detail, "errors": places, "again": may_succeed_later}
 
 
-def decode_job_error(kept: Mapping[str, Any]) -> AppError:
+def decode_job_error(stored_error: Mapping[str, Any]) -> AppError:
     """Decode the stored error of a job, to be raised again with the same response as the original."""
-    base = next((one for one in REFUSALS if one.kind == kept["kind"]), AppError)
-    kind = type(kept["type"], (base,), {"kind": kept["kind"], "__doc__": f"{kept['title']}."})
-    places = tuple(Place(tuple(loc), msg) for loc, msg in kept["errors"])
-    error: AppError = kind(kept["detail"], places=places, retry_after=1 if kept["again"] else None)
+    base = next((one for one in REFUSALS if one.kind == stored_error["kind"]), AppError)
+    kind = type(stored_error["type"], (base,), {"kind": stored_error["kind"], "__doc__": f"{stored_error['title']}."})
+    places = tuple(Place(tuple(loc), msg) for loc, msg in stored_error["errors"])
+    error: AppError = kind(stored_error["detail"], places=places, retry_after=1 if stored_error["again"] else None)
     return error
 
 
@@ -350,17 +349,17 @@ def record_worker_crash(database: Database, entry: int) -> bool:
         return jobs_queue.increment_entry_failure_count(session, entry, "crashed") >= MOST_TRIES
 
 
-def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, again: bool = False) -> None:
+def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, may_succeed_later: bool = False) -> None:
     """End a job whose row is locked, because its report is stored, or because of this error.
 
-    again: whether another attempt may succeed.
+    may_succeed_later: whether another attempt may succeed.
     """
     about = {"job": row.public_id, "report": row.kind}
     if error is None:
         jobs.mark_job_done_and_drop_chunks(session, row.id)
         record_webhook_event(session, row.campaign_id, "job.done", about)
     else:
-        jobs.mark_job_failed(session, row.id, encode_job_error(error, again=again))
+        jobs.mark_job_failed(session, row.id, encode_job_error(error, may_succeed_later=may_succeed_later))
         record_webhook_event(session, row.campaign_id, "job.failed", {**about, "error": error.title()})
 
 
@@ -369,18 +368,18 @@ def give_up_job(database: Database, job_id: int, why: str, *, entry: int | None 
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            end_job(session, row, JobGivenUp(f"{why}, {MOST_TRIES} times"), again=True)
+            end_job(session, row, JobGivenUp(f"{why}, {MOST_TRIES} times"), may_succeed_later=True)
             jobs_queue.withdraw_queued_entries(session, job_id)
         if entry is not None:
             jobs_queue.remove_queue_entry(session, entry)
 
 
-def fail_job(database: Database, job_id: int, error: AppError, *, again: bool = False) -> None:
-    """End a job whose request does not fit the data. again: whether the same request may fit later."""
+def fail_job(database: Database, job_id: int, error: AppError, *, may_succeed_later: bool = False) -> None:
+    """End a job whose request does not fit the data. may_succeed_later: whether the same request may fit then."""
     with database.transaction() as session:
         row = jobs.lock_job(session, job_id)
         if row is not None and row.state in jobs.UNFINISHED:
-            end_job(session, row, error, again=again)
+            end_job(session, row, error, may_succeed_later=may_succeed_later)
             jobs_queue.withdraw_queued_entries(session, job_id)
 
 
@@ -390,7 +389,7 @@ def _enter_again(database: Database, job_id: int) -> bool:
         if row is None or row.state not in jobs.UNFINISHED or not jobs_queue.find_unqueued_jobs(session, [job_id]):
             return False
         if row.attempts >= MOST_BEGUN:
-            end_job(session, row, JobGivenUp("the queue lost it repeatedly"), again=True)
+            end_job(session, row, JobGivenUp("the queue lost it repeatedly"), may_succeed_later=True)
         else:
             jobs.record_job_attempt(session, job_id)
             jobs_queue.enqueue_entries(session, make_next_queue_entries(session, row))

@@ -13,13 +13,17 @@ from pydantic import BaseModel, ConfigDict
 
 from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.inputs.snapshot import CampaignSnapshot
-from app.reports.kit.report import ReportWork
+from app.reports.kit.report import ReportComputation
 from app.reports.kit.store import make_report_key_from_parts
 from app.reports.ranking.report import RankingLookup
 from app.reports.ranking.view import RankingView
 from app.reports.ranking_comparison import report as side_by_side
 from app.reports.ranking_comparison import series
-from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide, arrange_rankings
+from app.reports.ranking_comparison.compared_rankings import (
+    ComparedRanking,
+    RankingsSideBySide,
+    make_rankings_side_by_side,
+)
 from app.services.jobs import jobs, rankings
 from app.services.jobs.jobs import JobRequest, JobView
 from app.stats.ranking.result import METHOD_VERSION
@@ -65,7 +69,7 @@ class StoredRankingsSideBySide(BaseModel):
 def parse_stored_rankings(body: bytes) -> RankingsSideBySide:
     """Return the rankings of a stored report."""
     kept = StoredRankingsSideBySide.model_validate_json(body)
-    return arrange_rankings(kept.subject, [part.to_ranking() for part in kept.parts], kept.notes)
+    return make_rankings_side_by_side(kept.subject, [part.to_ranking() for part in kept.parts], kept.notes)
 
 
 def find_or_queue_recipe_rankings(
@@ -141,7 +145,7 @@ def _find_or_request(
     )
     body = stored.find_report(session, key)
     for lookup in lookups if body is None else ():
-        lookup.check_computable_here()
+        lookup.check_duckdb_if_needed()
     return (
         JobRequest(kind, key, versions, {"subject": subject, "columns": asked})
         if body is None
@@ -155,7 +159,9 @@ def _answer_or_job(
     return ask(database, outcome) if isinstance(outcome, JobRequest) else outcome
 
 
-def make_ranking_comparison_work(database: Database, request: JobRequest) -> ReportWork[StoredRankingsSideBySide]:
+def make_ranking_comparison_computation(
+    database: Database, request: JobRequest
+) -> ReportComputation[StoredRankingsSideBySide]:
     """Return the work of a job, with one ranking per chunk. Its chunks raise JobInputsChanged."""
     columns = request.arguments["columns"]
 
@@ -169,7 +175,10 @@ def make_ranking_comparison_work(database: Database, request: JobRequest) -> Rep
             )
         meant, version = parse_stored_recipe(recipe), request.campaigns[campaign]
         made = side_by_side.make_ranking_column(
-            name, lambda: rankings.find_or_compute_ranking_in_job(database, campaign, meant, version=version, told=told)
+            name,
+            lambda: rankings.find_or_compute_ranking_in_job(
+                database, campaign, meant, version=version, requested_recipe_hash=told
+            ),
         )
         return StoredComparedRanking.from_ranking(made).model_dump_json().encode()
 
@@ -178,4 +187,4 @@ def make_ranking_comparison_work(database: Database, request: JobRequest) -> Rep
         notes = series.list_comparability_notes([one.to_ranking() for one in made]) if request.kind == SERIES else []
         return StoredRankingsSideBySide(subject=request.arguments["subject"], parts=made, notes=notes)
 
-    return ReportWork(len(columns), chunk, finish)
+    return ReportComputation(len(columns), chunk, finish)

@@ -9,13 +9,13 @@ from app.domain.recipe import Recipe
 from app.reports.inputs import snapshot
 from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.inputs.expected_time import AT_ONCE, QUICK_JUDGMENTS, CampaignTestSetSize, estimate_ranking_seconds
-from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
+from app.reports.kit.report import ReportComputation, StoredReport, make_undivided_computation
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import RANKING
 from app.reports.ranking.report import RankingLookup
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
-from app.storage import judgments
+from app.storage import staged_judgments
 from app.storage.db import Database, Session
 
 KIND = RANKING
@@ -39,7 +39,7 @@ def find_or_queue_ranking(
         is_long = do_missing_rankings_need_job(session, [wanted])
     if not is_long:
         return ranking_report.compute_ranking_unless_stored(database, wanted)
-    wanted.check_computable_here()
+    wanted.check_duckdb_if_needed()
     about, given = wanted.about, {"recipe": recipe.as_json()}
     return ask(database, jobs.JobRequest(KIND, wanted.key, {about.campaign.key: about.version}, given))
 
@@ -50,19 +50,19 @@ def do_missing_rankings_need_job(session: Session, wanted: Iterable[RankingLooku
     if not missing:
         return False
     numbers = sorted({one.about.campaign_id for one in missing})
-    if judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
+    if staged_judgments.has_more_judgments_than(session, numbers, QUICK_JUDGMENTS):
         return True
     sizes = {number: CampaignTestSetSize.load(session, number) for number in numbers}
     return sum(estimate_ranking_seconds(sizes[one.about.campaign_id], one.recipe) for one in missing) > AT_ONCE
 
 
 def find_or_compute_ranking_in_job(
-    database: Database, campaign: str, recipe: Recipe, *, version: int, told: str
+    database: Database, campaign: str, recipe: Recipe, *, version: int, requested_recipe_hash: str
 ) -> StoredReport:
     """Return a ranking that is a chunk of a job, from the store, or computed and stored here as an ordinary ranking.
 
-    told: what its key said about recipe and names when the job was requested. Raises JobInputsChanged if this has
-    changed, because today's names would be stored under yesterday's key, and the errors of
+    requested_recipe_hash: what its key said about recipe and names when the job was requested. Raises JobInputsChanged
+    if this has changed, because today's names would be stored under yesterday's key, and the errors of
     `ranking_report.find_or_compute_ranking`.
     """
     try:
@@ -70,11 +70,11 @@ def find_or_compute_ranking_in_job(
     finally:
         with database.transaction(snapshot=True) as session:
             now = ranking_report.look_up_ranking(session, campaign, recipe, version)
-        if now.key.recipe_hash != told:
+        if now.key.recipe_hash != requested_recipe_hash:
             raise JobInputsChanged
 
 
-def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+def make_ranking_computation(database: Database, request: jobs.JobRequest) -> ReportComputation[bytes]:
     """Return the work that remains for a job after its data are read.
 
     Raises JobInputsChanged, and the errors of `load_ranking_input_or_sums`.
@@ -87,4 +87,4 @@ def make_ranking_work(database: Database, request: jobs.JobRequest) -> ReportWor
         )
     if given.report_key != request.key:
         raise JobInputsChanged
-    return make_undivided_work(given.compute_ranking_json)
+    return make_undivided_computation(given.compute_ranking_json)

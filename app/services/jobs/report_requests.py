@@ -12,7 +12,7 @@ from app.reports.kit.store import ReportLookupResult, find_or_compute_report, lo
 from app.reports.stability import report as stability
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobView
-from app.storage import jobs_queue, judgments
+from app.storage import jobs_queue, staged_judgments
 from app.storage.db import Database, Session
 
 MOST_CAMPAIGNS = 20
@@ -24,7 +24,7 @@ class ReportNotFound(NotFound):
     published = "NoSuchReport"
 
 
-def find_report_kind_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
+def get_report_kind_by_name(name: str, over: Over = "campaign") -> Report[Any, Any]:
     """Return the report with a name. Raises ReportNotFound."""
     known = registry.ALL.get(f"{over}/{name}")
     if known is None:
@@ -33,7 +33,7 @@ def find_report_kind_by_name(name: str, over: Over = "campaign") -> Report[Any, 
     return known
 
 
-def find_report_kind_of_job(name: str) -> Report[Any, Any]:
+def get_report_kind_of_job(name: str) -> Report[Any, Any]:
     """Return the report that a job makes, by its name in the store."""
     if name == stability.EARLIER:
         return stability.REPORT
@@ -66,7 +66,7 @@ def find_or_queue_report(
 def _is_long(session: Session, request: ReportRequest, lookup: ReportLookupResult) -> bool:
     """Return whether a job must make a report that is not stored."""
     report = request.report
-    if report.long or judgments.has_more_judgments_than(
+    if report.long or staged_judgments.has_more_judgments_than(
         session, [one.campaign_id for one in lookup.about], report.quick
     ):
         return True

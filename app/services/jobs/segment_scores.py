@@ -11,13 +11,13 @@ from app.domain.recipe import Recipe
 from app.reports.inputs.exclusions_and_lock import parse_stored_recipe
 from app.reports.inputs.expected_time import QUICK_JUDGMENTS
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
-from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
+from app.reports.kit.report import ReportComputation, StoredReport, make_undivided_computation
 from app.reports.ranking import report as ranking_report
 from app.reports.ranking.input import load_ranking_input, make_ranking_key
 from app.reports.ranking.renderings import render_segment_scores
 from app.services.jobs import jobs
 from app.services.jobs.jobs import JobInputsChanged, JobView
-from app.storage import judgments, reports
+from app.storage import reports, staged_judgments
 from app.storage.db import Database
 from app.storage.reports import ReportKey
 
@@ -40,7 +40,7 @@ def find_or_queue_segment_scores(
         about = load_snapshot(session, campaign, as_of)
         key = _key(about, light)
         body = reports.find_report(session, key)
-        is_long = judgments.has_more_judgments_than(session, [about.campaign_id], QUICK_JUDGMENTS)
+        is_long = staged_judgments.has_more_judgments_than(session, [about.campaign_id], QUICK_JUDGMENTS)
     if body is not None:
         return StoredReport.from_bytes(body, about.version)
     if not is_long:
@@ -61,7 +61,7 @@ def unpack_segment_scores(body: bytes) -> Iterator[bytes]:
         piece = packed.decompress(packed.unconsumed_tail, BLOCK)
 
 
-def make_segment_scores_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+def make_segment_scores_computation(database: Database, request: jobs.JobRequest) -> ReportComputation[bytes]:
     """Return the work that remains after the data are read.
 
     Raises JobInputsChanged, and the errors of `load_ranking_input`.
@@ -72,7 +72,7 @@ def make_segment_scores_work(database: Database, request: jobs.JobRequest) -> Re
         if _key(about, light) != request.key:
             raise JobInputsChanged
         given = load_ranking_input(session, about, light)
-    return make_undivided_work(lambda: _pack(render_segment_scores(given.compute_ranking())))
+    return make_undivided_computation(lambda: _pack(render_segment_scores(given.compute_ranking())))
 
 
 def _pack(pieces: Iterator[bytes]) -> bytes:

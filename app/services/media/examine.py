@@ -16,7 +16,7 @@ from pathlib import Path
 
 from app.domain.errors import Invalid, Place, Unavailable
 from app.domain.media_types import TIMED, MediaFacts, MediaLimits
-from app.services.media.containers import MediaRefused, detect_media_type
+from app.services.media.media_type_detection import MediaRefused, detect_media_type
 
 PATIENCE = 120  # seconds
 MEMORY = 2 << 30  # bytes of address space, in addition to the mapped file

@@ -17,11 +17,11 @@ from app.services.campaigns import audit
 from app.services.media.examine import examine_media
 from app.services.media.media_settings import MediaSettings
 from app.storage import campaigns
+from app.storage.current_organization import DEFAULT, current_organization_number
 from app.storage.db import Database, Session
-from app.storage.media import rows
-from app.storage.media.rows import MediaRow, NewMediaFile
+from app.storage.media import media_queries
+from app.storage.media.media_queries import MediaRow, NewMediaFile
 from app.storage.media.stores import hash_file
-from app.storage.organizations import DEFAULT, current_organization_number
 
 LONGEST_TRANSCRIPT = 1_000_000
 MOST_PLACES = 20
@@ -80,7 +80,7 @@ class MediaView:
 class MediaContent:
     """A file's bytes, which can be read from any position."""
 
-    policy: MediaSettings
+    media_settings: MediaSettings
     sha256: bytes
     size: int
     media_type: str
@@ -88,11 +88,11 @@ class MediaContent:
 
     def read(self, start: int, length: int) -> Iterator[bytes]:
         """Yield pieces. Raises MediaBytesMissing."""
-        return self.policy.require_store().read(self.sha256, start, length)
+        return self.media_settings.require_store().read(self.sha256, start, length)
 
 
 def store_media(
-    database: Database, policy: MediaSettings, campaign: str, name: str, source: Path, *, actor: str
+    database: Database, media_settings: MediaSettings, campaign: str, name: str, source: Path, *, actor: str
 ) -> MediaView:
     """Store a file of a campaign under a name. Storing the same file again changes nothing.
 
@@ -100,7 +100,7 @@ def store_media(
 
     Raises MediaNotAccepted with the reason, MediaNameTaken, MediaStoreNotConfigured, NotFound.
     """
-    store, parts = policy.require_store(), policy.require_upload_folder()
+    store, parts = media_settings.require_store(), media_settings.require_upload_folder()
     with database.transaction() as session:
         campaigns.load_campaign(session, campaign)
     given = hash_file(source)
@@ -108,7 +108,7 @@ def store_media(
     os.close(handle)
     picture = Path(scratch)
     try:
-        facts = examine_media(source, picture, name, policy.limits, page=find_pdf_page_in_name(name))
+        facts = examine_media(source, picture, name, media_settings.limits, page=find_pdf_page_in_name(name))
         stored = picture if picture.stat().st_size else source
         sha256, size = (hash_file(stored) if stored is picture else given), stored.stat().st_size
         store.put(stored, sha256)
@@ -116,8 +116,8 @@ def store_media(
         picture.unlink(missing_ok=True)
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
-        new = rows.insert_media(session, row.id, NewMediaFile(name, sha256, given, size, facts), actor=actor)
-        media = rows.load_media_by_name(session, row.id, name)
+        new = media_queries.insert_media(session, row.id, NewMediaFile(name, sha256, given, size, facts), actor=actor)
+        media = media_queries.load_media_by_name(session, row.id, name)
         if media.given != given:
             raise MediaNameTaken(name)
         if new:
@@ -127,18 +127,18 @@ def store_media(
 
 
 def store_media_file_from_pieces(
-    database: Database, policy: MediaSettings, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
+    database: Database, media_settings: MediaSettings, campaign: str, name: str, pieces: Iterable[bytes], *, actor: str
 ) -> MediaView:
     """Store a file that arrives in pieces, as `store_media` does."""
-    with tempfile.NamedTemporaryFile(prefix=".given-", dir=policy.require_upload_folder()) as file:
+    with tempfile.NamedTemporaryFile(prefix=".given-", dir=media_settings.require_upload_folder()) as file:
         for piece in pieces:
             file.write(piece)
         file.flush()
-        return store_media(database, policy, campaign, name, Path(file.name), actor=actor)
+        return store_media(database, media_settings, campaign, name, Path(file.name), actor=actor)
 
 
 def store_media_file_from_folder(
-    database: Database, policy: MediaSettings, campaign: str, path: str, *, name: str | None, actor: str
+    database: Database, media_settings: MediaSettings, campaign: str, path: str, *, name: str | None, actor: str
 ) -> MediaView:
     """Store a file from the installation's folder, or a page of a PDF (`report.pdf#page=3`).
 
@@ -147,12 +147,12 @@ def store_media_file_from_folder(
     Raises MediaNotInFolder for a path outside the folder, Invalid for a name with another page, and the errors of
     `store_media`.
     """
-    if policy.shelf is None:
+    if media_settings.shelf is None:
         raise MediaNotInFolder("no folder is set: PLUMBLINE_MEDIA_FOLDER")
     if current_organization_number() != DEFAULT:
         raise MediaNotInFolder("the folder is the default organization's; upload the file")
     try:
-        shelf = policy.shelf.resolve(strict=True)
+        shelf = media_settings.shelf.resolve(strict=True)
         below, page = split_pdf_page_from_path(path)
         file = (shelf / below).resolve(strict=True)
     except (OSError, ValueError):
@@ -165,30 +165,36 @@ def store_media_file_from_folder(
             places=(Place(("body", "name"), f"must end in ~page{page}, the page of the path; or leave it out"),)
         )
     made = make_media_name_from_path(below, page=page) or convert_name_to_key(file.name)
-    return store_media(database, policy, campaign, name or made, file, actor=actor)
+    return store_media(database, media_settings, campaign, name or made, file, actor=actor)
 
 
 def get_media_metadata(session: Session, campaign: str, name: str) -> MediaView:
     """Return the metadata of a file. Raises NotFound."""
-    return MediaView.from_row(rows.load_media_by_name(session, campaigns.load_campaign(session, campaign).id, name))
+    return MediaView.from_row(
+        media_queries.load_media_by_name(session, campaigns.load_campaign(session, campaign).id, name)
+    )
 
 
 def list_media(session: Session, campaign: str, *, after: str | None, limit: int | None) -> list[MediaView]:
     """List files by name. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [MediaView.from_row(row) for row in rows.load_media_page(session, campaign_id, after=after, limit=limit)]
+    return [
+        MediaView.from_row(row) for row in media_queries.load_media_page(session, campaign_id, after=after, limit=limit)
+    ]
 
 
-def open_media(session: Session, policy: MediaSettings, campaign: str, name: str) -> MediaContent:
+def open_media(session: Session, media_settings: MediaSettings, campaign: str, name: str) -> MediaContent:
     """Open a file by its name, for callers who may see names. Raises NotFound."""
-    row = rows.load_media_by_name(session, campaigns.load_campaign(session, campaign).id, name)
-    return MediaContent(policy, row.sha256, row.size, row.media_type)
+    row = media_queries.load_media_by_name(session, campaigns.load_campaign(session, campaign).id, name)
+    return MediaContent(media_settings, row.sha256, row.size, row.media_type)
 
 
-def open_all_media(session: Session, policy: MediaSettings, campaign: str) -> dict[str, MediaContent]:
+def open_all_media(session: Session, media_settings: MediaSettings, campaign: str) -> dict[str, MediaContent]:
     """Open all files of a campaign by name, to be read one after another. Raises NotFound."""
-    files = rows.load_media_page(session, campaigns.load_campaign(session, campaign).id, after=None, limit=None)
-    return {row.name: MediaContent(policy, row.sha256, row.size, row.media_type) for row in files}
+    files = media_queries.load_media_page(
+        session, campaigns.load_campaign(session, campaign).id, after=None, limit=None
+    )
+    return {row.name: MediaContent(media_settings, row.sha256, row.size, row.media_type) for row in files}
 
 
 def change_media_metadata(
@@ -199,19 +205,19 @@ def change_media_metadata(
     Raises Invalid if the captions are not a WebVTT file, or the file has no duration.
     """
     campaign_id = campaigns.load_campaign(session, campaign).id
-    row = rows.load_media_by_name(session, campaign_id, name, lock=True)
+    row = media_queries.load_media_by_name(session, campaign_id, name, lock=True)
     captions = changes.get("captions")
     if captions is not None:
         _check_captions(session, campaign_id, row, captions)
     if changes:
-        rows.update_media_captions_or_transcript(session, row.id, changes)
+        media_queries.update_media_captions_or_transcript(session, row.id, changes)
         what = {"media": name, "fields": sorted(changes)}
         audit.record_action(session, campaign_id, actor=actor, action="media changed", what=what)
-    return MediaView.from_row(rows.load_media_by_name(session, campaign_id, name))
+    return MediaView.from_row(media_queries.load_media_by_name(session, campaign_id, name))
 
 
 def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions: str) -> None:
-    other = rows.find_media_by_name(session, campaign_id, captions) if is_key(captions) else None
+    other = media_queries.find_media_by_name(session, campaign_id, captions) if is_key(captions) else None
     wrong = None
     if KINDS[row.media_type] not in TIMED:
         wrong = "only audio and video have captions"
@@ -224,10 +230,10 @@ def _check_captions(session: Session, campaign_id: int, row: MediaRow, captions:
 def delete_media(session: Session, campaign: str, name: str, *, actor: str) -> None:
     """Delete a file that nothing refers to. Raises MediaInUse, which names the references."""
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
-    row = rows.load_media_by_name(session, campaign_id, name, lock=True)
-    of_texts = (place for place, used in rows.load_media_uses(session, campaign_id) if used == name)
-    uses = [*islice(of_texts, MOST_PLACES), *rows.load_file_names_captioned_by(session, campaign_id, name)]
+    row = media_queries.load_media_by_name(session, campaign_id, name, lock=True)
+    of_texts = (place for place, used in media_queries.load_media_uses(session, campaign_id) if used == name)
+    uses = [*islice(of_texts, MOST_PLACES), *media_queries.load_file_names_captioned_by(session, campaign_id, name)]
     if uses:
         raise MediaInUse(places=tuple(Place(("media", name), f"{use} refers to it") for use in uses))
-    rows.delete_media(session, row.id)
+    media_queries.delete_media(session, row.id)
     audit.record_action(session, campaign_id, actor=actor, action="media deleted", what={"media": name})

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from app.domain.media_elements import MediaElement, parse_media_element
 from app.domain.media_types import KINDS, ShownMedia
 from app.storage.db import Session
-from app.storage.media import rows
-from app.storage.media.rows import MediaRow
+from app.storage.media import media_queries
+from app.storage.media.media_queries import MediaRow
 
 MISSING = "missing"
 
@@ -24,9 +24,9 @@ def load_shown_media_by_text(session: Session, campaign_id: int, texts: Iterable
 
 def load_media_by_names(session: Session, campaign_id: int, names: Iterable[str]) -> dict[str, MediaRow]:
     """Load files by name, with their captions."""
-    files = rows.load_named_media(session, campaign_id, sorted(names))
+    files = media_queries.load_named_media(session, campaign_id, sorted(names))
     captions = {row.captions for row in files.values() if row.captions is not None} - set(files)
-    return {**files, **rows.load_named_media(session, campaign_id, sorted(captions))}
+    return {**files, **media_queries.load_named_media(session, campaign_id, sorted(captions))}
 
 
 def _make_shown_media(element: MediaElement, files: dict[str, MediaRow]) -> ShownMedia:
@@ -45,7 +45,7 @@ def _make_shown_media(element: MediaElement, files: dict[str, MediaRow]) -> Show
     )
 
 
-def extract_text_without_media(text: str | None) -> str | None:
+def extract_text_or_transcript(text: str | None) -> str | None:
     """Return a text for reading. If it is media, return what follows the element, or None if nothing does."""
     element = parse_media_element(text)
     return text if element is None else element.transcript

@@ -12,7 +12,7 @@ from app.services.media.library import MediaContent
 from app.services.media.media_settings import MediaSettings
 from app.services.people.raters import ActingRater
 from app.storage.db import Session
-from app.storage.media import rows
+from app.storage.media import media_queries
 
 PURPOSE = "media addresses"
 
@@ -46,7 +46,7 @@ class MediaAddressSigner:
     @classmethod
     def load(cls, session: Session, task: str, rater: ActingRater) -> MediaAddressSigner:
         """Make a signer with the installation's key."""
-        return cls(rows.load_or_make_signing_key(session, PURPOSE), task, rater.rater_id, rater.token_id)
+        return cls(media_queries.load_or_make_signing_key(session, PURPOSE), task, rater.rater_id, rater.token_id)
 
     def sign(self, public_id: str, until: datetime) -> SignedMediaQuery:
         """Sign an address of a file that works until a time."""
@@ -66,11 +66,17 @@ class MediaAddressSigner:
 
 
 def open_signed_media(
-    session: Session, policy: MediaSettings, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
+    session: Session,
+    media_settings: MediaSettings,
+    task: str,
+    public_id: str,
+    signed: SignedMediaQuery,
+    *,
+    rater: ActingRater,
 ) -> MediaContent:
     """Open the file at a signed address. Raises MediaAddressEnded, MediaNotFound."""
     MediaAddressSigner.load(session, task, rater).verify(public_id, signed)
-    row = rows.find_media_by_public_id(session, public_id)
+    row = media_queries.find_media_by_public_id(session, public_id)
     if row is None or row.campaign_id != rater.campaign_id:
-        raise rows.MediaNotFound
-    return MediaContent(policy, row.sha256, row.size, row.media_type, row.duration_ms)
+        raise media_queries.MediaNotFound
+    return MediaContent(media_settings, row.sha256, row.size, row.media_type, row.duration_ms)

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.services.every_organization import run_for_each_organization
 from app.services.media.media_settings import MediaSettings
 from app.storage.db import Database
-from app.storage.media import rows
+from app.storage.media import media_queries
 
 UPLOAD_DAYS = 7
 CONTINUED = UPLOAD_DAYS * 24 * 3600  # seconds since the last part during which an upload counts as in progress
@@ -18,30 +18,30 @@ FORGOTTEN = CONTINUED + 24 * 3600  # seconds without a part after which no uploa
 SPARED = 24 * 3600  # seconds during which a new file is kept, because it is recorded only after it is stored
 
 
-def delete_unused_media(database: Database, policy: MediaSettings) -> dict[str, int]:
+def delete_unused_media(database: Database, media_settings: MediaSettings) -> dict[str, int]:
     """Delete files that no organization uses, and uploads without a part for a week, and return how many.
 
     Uploads of a removed organization are no longer recorded; their parts are recognized by their age.
     """
-    if policy.store is None or policy.parts is None:
+    if media_settings.store is None or media_settings.parts is None:
         return {"media": 0, "media uploads": 0}
-    continued = {part.stem for part, at in _list_parts(policy.parts) if at >= time.time() - CONTINUED}
-    old = [(sha256, at) for sha256, at in policy.store.list_hashes_with_times() if at < time.time() - SPARED]
+    continued = {part.stem for part, at in _list_parts(media_settings.parts) if at >= time.time() - CONTINUED}
+    old = [(sha256, at) for sha256, at in media_settings.store.list_hashes_with_times() if at < time.time() - SPARED]
 
     def read() -> tuple[Sequence[str], Collection[bytes]]:
         with database.transaction() as session:
-            return rows.delete_abandoned_uploads(session, UPLOAD_DAYS, continued), rows.load_media_sizes_by_hash(
-                session
-            ).keys()
+            return media_queries.delete_abandoned_uploads(
+                session, UPLOAD_DAYS, continued
+            ), media_queries.load_media_sizes_by_hash(session).keys()
 
     parts = run_for_each_organization(database, read)
     uploads = [upload for of, _ in parts for upload in of]
     known = {sha256 for _, of in parts for sha256 in of}
     unknown = [sha256 for sha256, _ in old if sha256 not in known]
     for sha256 in unknown:
-        policy.store.remove(sha256)
-    given_up = {policy.parts / f"{upload}.part" for upload in uploads}
-    given_up |= {part for part, at in _list_parts(policy.parts) if at < time.time() - FORGOTTEN}
+        media_settings.store.remove(sha256)
+    given_up = {media_settings.parts / f"{upload}.part" for upload in uploads}
+    given_up |= {part for part, at in _list_parts(media_settings.parts) if at < time.time() - FORGOTTEN}
     for part in given_up:
         part.unlink(missing_ok=True)
     return {"media": len(unknown), "media uploads": len(given_up)}

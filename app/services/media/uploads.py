@@ -21,8 +21,8 @@ from app.services.media.library import MediaView, store_media
 from app.services.media.media_settings import MediaSettings
 from app.storage import campaigns
 from app.storage.db import Database, Session
-from app.storage.media import rows
-from app.storage.media.rows import UploadRow
+from app.storage.media import media_queries
+from app.storage.media.media_queries import UploadRow
 from app.storage.media.stores import hash_file
 
 MOST_UPLOADS = 10_000
@@ -54,7 +54,7 @@ class UploadView:
 
 def create_upload(
     session: Session,
-    policy: MediaSettings,
+    media_settings: MediaSettings,
     campaign: str,
     *,
     name: str,
@@ -66,13 +66,13 @@ def create_upload(
 
     Raises MediaNotAccepted for a file that is too large, TooManyUploads, NotFound.
     """
-    policy.require_upload_folder()
-    _check_size(size, name, policy.limits)
+    media_settings.require_upload_folder()
+    _check_size(size, name, media_settings.limits)
     campaign_id = campaigns.load_campaign(session, campaign).id
-    if len(rows.load_unfinished_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)) >= MOST_UPLOADS:
+    if len(media_queries.load_unfinished_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)) >= MOST_UPLOADS:
         raise TooManyUploads
-    row = rows.insert_upload(session, campaign_id, name=name, size=size, sha256=sha256, actor=actor)
-    return _view(policy, row)
+    row = media_queries.insert_upload(session, campaign_id, name=name, size=size, sha256=sha256, actor=actor)
+    return _view(media_settings, row)
 
 
 def _check_size(size: int, name: str, limits: MediaLimits) -> None:
@@ -81,29 +81,32 @@ def _check_size(size: int, name: str, limits: MediaLimits) -> None:
         raise MediaNotAccepted(f"{name} {reason}", places=(Place(("body", "size"), reason),))
 
 
-def get_upload(session: Session, policy: MediaSettings, campaign: str, upload: str) -> UploadView:
+def get_upload(session: Session, media_settings: MediaSettings, campaign: str, upload: str) -> UploadView:
     """Return the state of an upload. Raises MediaUploadNotFound if it is complete."""
-    return _view(policy, rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload))
+    return _view(
+        media_settings, media_queries.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
+    )
 
 
-def list_uploads(session: Session, policy: MediaSettings, campaign: str) -> list[UploadView]:
+def list_uploads(session: Session, media_settings: MediaSettings, campaign: str) -> list[UploadView]:
     """List all uploads in progress."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     return [
-        _view(policy, row) for row in rows.load_unfinished_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)
+        _view(media_settings, row)
+        for row in media_queries.load_unfinished_uploads(session, campaign_id, after=None, limit=MOST_UPLOADS)
     ]
 
 
-def abandon_upload(session: Session, policy: MediaSettings, campaign: str, upload: str) -> None:
+def abandon_upload(session: Session, media_settings: MediaSettings, campaign: str, upload: str) -> None:
     """Abandon an upload."""
-    row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload, lock=True)
-    rows.delete_upload_row(session, row.id)
-    _path(policy, upload).unlink(missing_ok=True)
+    row = media_queries.load_upload(session, campaigns.load_campaign(session, campaign).id, upload, lock=True)
+    media_queries.delete_upload_row(session, row.id)
+    _path(media_settings, upload).unlink(missing_ok=True)
 
 
 def add_upload_part(
     database: Database,
-    policy: MediaSettings,
+    media_settings: MediaSettings,
     campaign: str,
     upload: str,
     *,
@@ -119,8 +122,8 @@ def add_upload_part(
     `library.store_media`.
     """
     with database.transaction() as session:
-        row = rows.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
-    path = _path(policy, upload)
+        row = media_queries.load_upload(session, campaigns.load_campaign(session, campaign).id, upload)
+    path = _path(media_settings, upload)
     with _open_locked_part(path) as file:
         arrived = os.fstat(file.fileno()).st_size
         if arrived != offset:
@@ -128,7 +131,7 @@ def add_upload_part(
         arrived = _append(file, arrived, pieces, row.size)
         if arrived < row.size:
             return UploadView(upload, row.name, row.size, arrived)
-        media = _complete(database, policy, campaign, row, path, actor=actor)
+        media = _complete(database, media_settings, campaign, row, path, actor=actor)
     return UploadView(upload, row.name, row.size, arrived, media)
 
 
@@ -152,13 +155,13 @@ def _append(file: BinaryIO, offset: int, pieces: Iterable[bytes], size: int) -> 
 
 
 def _complete(
-    database: Database, policy: MediaSettings, campaign: str, row: UploadRow, path: Path, *, actor: str
+    database: Database, media_settings: MediaSettings, campaign: str, row: UploadRow, path: Path, *, actor: str
 ) -> MediaView:
     try:
         if row.sha256 is not None and hash_file(path) != row.sha256:
             reason = "the bytes that arrived have a different hash from the announced one; send the file again"
             raise MediaNotAccepted(f"{row.name}: {reason}", places=(Place(("media", row.name), reason),))
-        media = store_media(database, policy, campaign, row.name, path, actor=actor)
+        media = store_media(database, media_settings, campaign, row.name, path, actor=actor)
     except (Invalid, Conflict):
         _forget(database, row, path)
         raise
@@ -168,7 +171,7 @@ def _complete(
 
 def _forget(database: Database, row: UploadRow, path: Path) -> None:
     with database.transaction() as session:
-        rows.delete_upload_row(session, row.id)
+        media_queries.delete_upload_row(session, row.id)
     path.unlink(missing_ok=True)
 
 
@@ -185,10 +188,10 @@ def _open_locked_part(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _path(policy: MediaSettings, upload: str) -> Path:
-    return policy.require_upload_folder() / f"{upload}.part"
+def _path(media_settings: MediaSettings, upload: str) -> Path:
+    return media_settings.require_upload_folder() / f"{upload}.part"
 
 
-def _view(policy: MediaSettings, row: UploadRow) -> UploadView:
-    path = _path(policy, row.public_id)
+def _view(media_settings: MediaSettings, row: UploadRow) -> UploadView:
+    path = _path(media_settings, row.public_id)
     return UploadView(row.public_id, row.name, row.size, path.stat().st_size if path.exists() else 0)

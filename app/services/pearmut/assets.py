@@ -22,7 +22,7 @@ from app.services.media.signing import PURPOSE, MediaAddressEnded
 from app.services.pearmut.users import PearmutUser
 from app.storage import tokens
 from app.storage.db import Session
-from app.storage.media import rows
+from app.storage.media import media_queries
 
 LASTS = timedelta(hours=12)
 """The page never asks for a document's addresses again while it is open."""
@@ -53,9 +53,9 @@ def sign_asset_addresses(session: Session, user: PearmutUser, response: dict[str
     if not texts:
         return response
     names = {text: element.name for text in texts if (element := parse_media_element(text)) is not None}
-    files = rows.load_named_media(session, user.rater.campaign_id, sorted(set(names.values())))
+    files = media_queries.load_named_media(session, user.rater.campaign_id, sorted(set(names.values())))
     expires = int((datetime.now(UTC) + LASTS).timestamp())
-    signer = _AssetSigner(rows.load_or_make_signing_key(session, PURPOSE), user.rater.token_id, expires)
+    signer = _AssetSigner(media_queries.load_or_make_signing_key(session, PURPOSE), user.rater.token_id, expires)
     signed = {text: _element(text, files.get(name), signer) for text, name in names.items()}
     return {**response, "payload": [_replace_addresses(item, signed) for item in items]}
 
@@ -72,7 +72,7 @@ def _replace_addresses(item: dict[str, Any], signed: Mapping[str, str]) -> dict[
     return {**item, **told}
 
 
-def _element(text: str, row: rows.MediaRow | None, signer: _AssetSigner) -> str:
+def _element(text: str, row: media_queries.MediaRow | None, signer: _AssetSigner) -> str:
     """Return the element for a text, without the file's name, followed by its transcript as plain text."""
     transcript = (element := parse_media_element(text)) and element.transcript
     after = "" if not transcript else f"<p>{transcript.replace('&', '&amp;').replace('<', '&lt;')}</p>"
@@ -86,22 +86,22 @@ def parse_asset_token_id(address: str) -> int:
     """Return the number of the token for which an address was made. Raises MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None:
-        raise rows.MediaNotFound
+        raise media_queries.MediaNotFound
     return int(parts[1])
 
 
-def open_asset(session: Session, policy: MediaSettings, address: str) -> MediaContent:
+def open_asset(session: Session, media_settings: MediaSettings, address: str) -> MediaContent:
     """Open the file at an address. Raises MediaAddressEnded, MediaNotFound."""
     parts = _ADDRESS.fullmatch(address)
     if parts is None:
-        raise rows.MediaNotFound
+        raise media_queries.MediaNotFound
     token_id, expires, signature, public_id = int(parts[1]), int(parts[2]), parts[3], parts[4]
-    signer = _AssetSigner(rows.load_or_make_signing_key(session, PURPOSE), token_id, expires)
+    signer = _AssetSigner(media_queries.load_or_make_signing_key(session, PURPOSE), token_id, expires)
     if not hmac.compare_digest(signer.signature(public_id), signature) or expires <= datetime.now(UTC).timestamp():
         raise MediaAddressEnded
     if not tokens.is_token_live(session, token_id):
         raise MediaAddressEnded
-    row = rows.find_media_by_public_id(session, public_id)
+    row = media_queries.find_media_by_public_id(session, public_id)
     if row is None:
-        raise rows.MediaNotFound
-    return MediaContent(policy, row.sha256, row.size, row.media_type, row.duration_ms)
+        raise media_queries.MediaNotFound
+    return MediaContent(media_settings, row.sha256, row.size, row.media_type, row.duration_ms)

@@ -18,12 +18,12 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import audit
 from app.services.pearmut import pages
 from app.services.pearmut.campaign_file import CampaignFileUser
-from app.services.pearmut.documents import PearmutCampaign
+from app.services.pearmut.loaded_campaign import PearmutCampaign
 from app.services.pearmut.loading import PearmutUserLink, add_user
 from app.services.pearmut.users import PearmutUser
 from app.services.tasks import campaign_judgments, manager_tasks
 from app.services.tasks.campaign_judgments import JudgmentFilter
-from app.stats.testing.paired import two_sided_paired_t_p_value
+from app.stats.testing.paired import compute_paired_t_p_value
 from app.storage import pearmut
 from app.storage.db import Session
 
@@ -64,11 +64,11 @@ def make_progress_file_content(session: Session, loaded: PearmutCampaign) -> dic
 
 
 def _users(session: Session, loaded: PearmutCampaign) -> Iterator[tuple[pearmut.Row, PearmutUser, pages.UserProgress]]:
-    places = pearmut.load_answer_metadata(session, loaded.campaign_id)
+    answers = pearmut.load_answer_metadata(session, loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, loaded.campaign_id)}
     for row in pearmut.load_pearmut_users(session, loaded.campaign_id):
         user = PearmutUser.from_row(loaded, row, audit.OPERATOR, 0)
-        yield row, user, pages.make_user_progress(user, places, tasks)
+        yield row, user, pages.make_user_progress(user, answers, tasks)
 
 
 def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _entry(row: pearmut.Row, user: PearmutUser, progress: pages.UserProgress) ->
     }
 
 
-def list_log_lines(session: Session, loaded: PearmutCampaign) -> list[Line]:
+def list_annotation_log_lines(session: Session, loaded: PearmutCampaign) -> list[Line]:
     """List the log in Pearmut's form: what Pearmut's pages sent, and what was handed in on this program's pages."""
     users = {row.rater_id: row.user_id for row in pearmut.load_pearmut_users(session, loaded.campaign_id)}
     rows = pearmut.load_answers(session, loaded.campaign_id, resets=True)
@@ -154,7 +154,7 @@ def _score(answer: object) -> float | None:
 
 def _differ(better: Mapping[str, float], other: Mapping[str, float]) -> bool:
     common = sorted(better.keys() & other.keys())
-    return two_sided_paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
+    return compute_paired_t_p_value([better[key] for key in common], [other[key] for key in common]) < ALPHA
 
 
 def reset_user_work(session: Session, loaded: PearmutCampaign, user: str, *, by: Caller) -> None:

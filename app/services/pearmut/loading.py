@@ -17,7 +17,7 @@ from app.services.access import tokens
 from app.services.access.tokens import Caller
 from app.services.data import imports
 from app.services.pearmut.campaign_file import CampaignFile, CampaignFileUser, shuffle_models
-from app.services.pearmut.documents import PearmutCampaign, parse_pearmut_campaign
+from app.services.pearmut.loaded_campaign import PearmutCampaign, parse_pearmut_campaign
 from app.services.pearmut.plan import freeze_pearmut_plan
 from app.services.pearmut.questionnaires import make_questionnaires_setting
 from app.services.people import raters
@@ -26,9 +26,9 @@ from app.services.plans.campaign_states import change_campaign_state
 from app.storage import campaigns, pearmut
 from app.storage import plans as stored_plans
 from app.storage import raters as stored_raters
+from app.storage.current_organization import DEFAULT, current_organization_number
 from app.storage.db import Session
 from app.storage.imports import staging
-from app.storage.organizations import DEFAULT, current_organization_number
 
 FORMAT = "pearmut"
 WEAK = "user names that are no longer credentials: each user has a new link"
@@ -145,7 +145,7 @@ def add_user(
 ) -> PearmutUserLink:
     """Enrol a user with a credential and both codes. old_id: whether the name is a credential, too."""
     enrolment = Enrolment(capacity=_capacity(loaded), attributes={})
-    raters.put_rater(session, loaded.key, rater, enrolment, given=frozenset(), seen=None, by=by)
+    raters.put_rater(session, loaded.key, rater, enrolment, given_fields=frozenset(), has_seen_version=None, by=by)
     rater_id = stored_raters.load_rater(session, loaded.campaign_id, rater).id
     issued = tokens.create_token_unchecked(
         session, role="rater", name="Pearmut", campaign=loaded.key, rater=rater, expires_at=None, actor=by.actor

@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.formats.pearmut.answers import format_answer
 from app.services.pearmut import rules
 from app.services.pearmut.campaign_file import Document, is_form_document
-from app.services.pearmut.documents import make_shown_model_names
+from app.services.pearmut.loaded_campaign import make_shown_model_names
 from app.services.pearmut.users import PearmutUser
 from app.storage import pearmut
 from app.storage.db import Session
@@ -41,8 +41,10 @@ class PearmutItemNotYours(Invalid):
     """This document is not yours; you get one when its turn comes."""
 
 
-class PearmutWelcomeFirst(Invalid):
+class PearmutWelcomeItemsIncomplete(Invalid):
     """Complete all welcome items before accessing regular items"""
+
+    published = "PearmutWelcomeFirst"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +66,19 @@ class UserProgress:
 
 def load_user_progress(session: Session, user: PearmutUser) -> UserProgress:
     """Load a user's progress."""
-    places = pearmut.load_answer_metadata(session, user.loaded.campaign_id)
+    answers = pearmut.load_answer_metadata(session, user.loaded.campaign_id)
     tasks = {row.number: row for row in pearmut.load_pearmut_planned_tasks(session, user.loaded.campaign_id)}
-    return make_user_progress(user, places, tasks)
+    return make_user_progress(user, answers, tasks)
 
 
 def make_user_progress(
-    user: PearmutUser, places: Sequence[pearmut.Row], tasks: Mapping[int, pearmut.Row]
+    user: PearmutUser, answers: Sequence[pearmut.Row], tasks: Mapping[int, pearmut.Row]
 ) -> UserProgress:
     """Make a user's progress from the answers of all users."""
     loaded, me = user.loaded, user.rater.rater_id
-    mine = [row for row in places if row.rater_id == me]
+    mine = [row for row in answers if row.rater_id == me]
     own = {row.place for row in mine}
-    others = {row.place for row in places if row.rater_id != me} if loaded.is_single_stream else set()
+    others = {row.place for row in answers if row.rater_id != me} if loaded.is_single_stream else set()
 
     def state(index: int) -> str | None:
         planned = loaded.find_planned_document(user.name, index)
@@ -118,7 +120,7 @@ def has_document_to_judge(user: PearmutUser, progress: UserProgress) -> bool:
     return any(user.loaded.find_planned_document(user.name, n) is not None for n in _open_documents(user, progress))
 
 
-def find_place_after_last_document(user: PearmutUser, progress: UserProgress) -> int | str | None:
+def find_next_form_or_goodbye(user: PearmutUser, progress: UserProgress) -> int | str | None:
     """Return where a user without documents to judge continues, or None at the end."""
     for n in _open_documents(user, progress):
         if user.loaded.find_planned_document(user.name, n) is None:
@@ -126,7 +128,7 @@ def find_place_after_last_document(user: PearmutUser, progress: UserProgress) ->
     return next((f"goodbye_{n}" for n, state in enumerate(progress.goodbye) if state is None), None)
 
 
-def find_document_index_of_task(user: PearmutUser, progress: UserProgress, task: str) -> int:
+def get_document_index_of_task(user: PearmutUser, progress: UserProgress, task: str) -> int:
     """Return the index of a task's document."""
     number = next(number for number, row in progress.tasks.items() if row.public_id == task)
     return next(one.index for one in user.loaded.planned.values() if one.number == number)
@@ -156,7 +158,7 @@ def load_item_response(
 ) -> Response:
     """Load one item of a user, with the user's answer. instructions: by protocol, for campaigns without their own.
 
-    Raises PearmutItemUnknown, PearmutWelcomeFirst, PearmutItemNotYours.
+    Raises PearmutItemUnknown, PearmutWelcomeItemsIncomplete, PearmutItemNotYours.
     """
     progress = load_user_progress(session, user)
     user.loaded.get_document_at_place(user.name, place)
@@ -165,7 +167,7 @@ def load_item_response(
             raise PearmutItemNotYours
         return make_item_response(session, user, progress, place, instructions)
     if not all(progress.welcome):
-        raise PearmutWelcomeFirst
+        raise PearmutWelcomeItemsIncomplete
     planned = user.loaded.find_planned_document(user.name, place)
     task = progress.tasks.get(planned.number) if planned is not None else None
     if user.loaded.is_single_stream and (

@@ -13,10 +13,10 @@ from app.domain.keys import SEAT
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.pearmut.documents import PearmutCampaign, PlannedPearmutDocument
-from app.services.plans import plan_input, plan_report, plan_rows, plans
+from app.services.pearmut.loaded_campaign import PearmutCampaign, PlannedPearmutDocument
+from app.services.plans import plan_input, plan_report, plan_storage, plans
 from app.services.plans.plan_input import PlanInput
-from app.services.plans.variance_components import load_forecast_variance_components
+from app.services.plans.variance_components import load_or_fit_forecast_components
 from app.storage import campaigns
 from app.storage import plans as stored
 from app.storage.db import Session
@@ -35,12 +35,12 @@ def freeze_pearmut_plan(session: Session, loaded: PearmutCampaign, raters: Mappi
     view = get_campaign(session, loaded.key)
     material = plan_input.load_plan_input(session, view, row.id)
     dealt = _make_plan(loaded, raters, material, pooled=False)
-    report = plan_report.make_plan_report(view, material, dealt, load_forecast_variance_components(session, view))
+    report = plan_report.make_plan_report(view, material, dealt, load_or_fit_forecast_components(session, view))
     plan = _make_plan(loaded, raters, material, pooled=loaded.is_single_stream)
     version = _store(session, row, plan, report, actor)
     there = replace(material, seats=frozenset({ANYBODY}))
-    target = plan_rows.PlanStorageTarget(row.id, version, _shown_side_by_side(view), there)
-    plan_rows.store_plan_rows(session, target, plan, tasks=plan.tasks, groups=plan.groups)
+    target = plan_storage.PlanStorageTarget(row.id, version, _shown_side_by_side(view), there)
+    plan_storage.store_plan_rows(session, target, plan, tasks=plan.tasks, groups=plan.groups)
     campaigns.update_campaign(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
     audit.record_action(session, row.id, actor=actor, action="plan frozen", what={"plan": version, "of": "Pearmut"})
 

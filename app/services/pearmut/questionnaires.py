@@ -43,7 +43,7 @@ def make_questionnaires_setting(forms_and_checks: Mapping[str, Sequence[Document
     return {NAME: made.model_dump(mode="json", exclude_defaults=True)}
 
 
-def store_form_answers(session: Session, user: PearmutUser, place: int | str) -> None:
+def store_completed_form_answers(session: Session, user: PearmutUser, place: int | str) -> None:
     """Store a user's answers to a questionnaire when all forms of the same moment as `place` have been sent.
 
     Values that do not answer their question (Pearmut's page does not require answers) are left out. The log has

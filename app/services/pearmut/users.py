@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.domain.errors import NotFound
 from app.services.access import tokens
 from app.services.access.tokens import BadCredential, Caller
-from app.services.pearmut.documents import PearmutCampaign
+from app.services.pearmut.loaded_campaign import PearmutCampaign
 from app.services.people.raters import ActingRater
 from app.storage import pearmut
 from app.storage import tokens as stored_tokens

@@ -91,7 +91,7 @@ def list_broken_rules(
     Raises Invalid if an answer is not valid, with places in the payload.
     """
     values = [_compute_measures(campaign, n, items, answer) for n, answer in enumerate(given)]
-    ranking = find_campaign_protocol(campaign).find_requested_measure(parse_campaign_scoring_options(campaign))
+    ranking = find_campaign_protocol(campaign).get_requested_measure(parse_campaign_scoring_options(campaign))
     sign = 1 if ranking.higher_is_better else -1
     field = find_error_span_field(campaign)
 

@@ -99,7 +99,9 @@ def _enrol(
     known = raters.load_raters_of_keys(session, campaign_id, [key for key, _ in wanted])
     for key, new in wanted:
         if key in known:
-            service.put_rater(session, campaign, key, new, given=_personal_fields(new), seen=None, by=by)
+            service.put_rater(
+                session, campaign, key, new, given_fields=_personal_fields(new), has_seen_version=None, by=by
+            )
     fresh = [(key, new) for key, new in wanted if key not in known]
     if fresh:
         service.insert_enrolled_raters(session, campaign_id, fresh, by=by)
@@ -116,7 +118,7 @@ def change_rater_states_and_teams(
     session: Session,
     campaign: str,
     keys: Sequence[str],
-    values: Mapping[str, Any],
+    changes: Mapping[str, Any],
     *,
     expected: Mapping[str, Any] | None = None,
     by: Caller,
@@ -129,7 +131,7 @@ def change_rater_states_and_teams(
     `raters.put_rater`.
     """
     campaign_id = campaigns.load_campaign(session, campaign, lock=True).id
-    service.check_team_exists(session, campaign_id, values.get("team"))
+    service.check_team_exists(session, campaign_id, changes.get("team"))
     known = service.load_rater_views(session, campaign_id, keys)
     changed = tuple(
         Place(("body", "raters", i), f"{key!r} was changed meanwhile")
@@ -150,9 +152,9 @@ def change_rater_states_and_teams(
             session,
             campaign,
             key,
-            replace(service.make_enrolment_from_view(known[key]), **values),
-            given=frozenset(),
-            seen=lambda _: True,
+            replace(service.make_enrolment_from_view(known[key]), **changes),
+            given_fields=frozenset(),
+            has_seen_version=lambda _: True,
             by=by,
         )
     return [known[key] for key in keys]

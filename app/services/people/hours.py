@@ -21,7 +21,7 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.people.heard_time import load_heard_seconds_by_day
 from app.services.people.raters import ActingRater
 from app.stats.timing.active_time import derive_actions_from_log
-from app.stats.timing.timing import PAUSE, PER_WORD, payable_seconds_by_rater_and_day
+from app.stats.timing.work_time import PAUSE, PER_WORD, sum_payable_seconds_by_day
 from app.storage import campaigns, hours, raters, teams
 from app.storage.db import Session
 from app.storage.hours import SpaceDelimitedLanguages
@@ -251,7 +251,7 @@ def _by_rater(
     person = [persons.get(rater, -rater) for rater in read.raters]
     active: dict[int, dict[date, float]] = {}
     if read.raters:
-        paid = payable_seconds_by_rater_and_day(
+        paid = sum_payable_seconds_by_day(
             derive_actions_from_log(read.log, read.screens), offset=offset * 60, person=person
         )
         for (code, day), seconds in paid.items():

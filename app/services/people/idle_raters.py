@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 
-from app.reports.kit.captions import pluralize
+from app.reports.kit.text_formatting import pluralize
 from app.storage import campaigns, idle_raters, plans
 from app.storage.db import Session
 
@@ -33,24 +33,24 @@ def list_idle_warnings(
     state: str,
     find_idle: Callable[[], Sequence[str]],
     *,
-    only: Collection[str] | None = None,
-    named: bool,
+    visible_raters: Collection[str] | None = None,
+    with_keys: bool,
 ) -> list[str]:
     """List warnings about raters, and about places of invitations if the whole campaign is visible.
 
-    find_idle: returns the keys of idle raters. only: raters who may be mentioned; None for all. named: whether keys are
-    shown.
+    find_idle: returns the keys of idle raters. visible_raters: raters who may be mentioned; None for all.
+    with_keys: whether keys are shown.
     """
     if state not in UNDER_WAY:
         return []
-    idle = [key for key in find_idle() if only is None or key in only]
+    idle = [key for key in find_idle() if visible_raters is None or key in visible_raters]
     sentences = []
     if idle:
-        sentences.append(make_idle_warning(idle, "rater") if named else f"{_idle(len(idle), 'rater')}; {SHARE}")
+        sentences.append(make_idle_warning(idle, "rater") if with_keys else f"{_idle(len(idle), 'rater')}; {SHARE}")
     seats = plans.count_invitation_seats(session, campaign_id) - idle_raters.count_invitation_seats_with_tasks(
         session, campaign_id
     )
-    if only is None and seats > 0:
+    if visible_raters is None and seats > 0:
         sentences.append(f"{_idle(seats, 'invitation place')}; {SHARE}")
     return sentences
 

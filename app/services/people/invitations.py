@@ -15,7 +15,7 @@ from app.domain.errors import Conflict, Forbidden, Invalid, Place, RateLimitExce
 from app.services.access.organization_prefixes import prefix_with_organization_mark
 from app.services.access.tokens import Caller, hash_secret
 from app.services.campaigns import audit
-from app.services.people import links
+from app.services.people import rater_links
 from app.services.people.raters import RaterErased
 from app.storage import campaigns, invitations, plans, raters, teams
 from app.storage.db import Session
@@ -219,7 +219,7 @@ def sign_external_id(key: bytes, external_id: str) -> str:
     return hmac.new(key, external_id.encode(), hashlib.sha256).hexdigest()
 
 
-def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: float) -> links.RaterLink:
+def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: float) -> rater_links.RaterLink:
     """Take a seat for a new rater with a random key, or return the rater who claimed with this external id before.
 
     A returning rater must send the earlier credential or an id signed by the platform, because anybody could invent an
@@ -248,7 +248,7 @@ def claim_seat(session: Session, public_id: str, given: SeatClaim, *, days: floa
         raise SeatAlreadyClaimed
     if rater.state == "erased":
         raise RaterErased
-    return links.replace_rater_token(session, invitation.campaign, rater, days=days, name=NAME, actor=actor)
+    return rater_links.replace_rater_token(session, invitation.campaign, rater, days=days, name=NAME, actor=actor)
 
 
 def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str) -> str:
@@ -261,7 +261,7 @@ def _take_seat(session: Session, public_id: str, external_id: str, *, actor: str
         raise invitations.InvitationNotFound
     if row.taken >= row.seats:
         raise NoInvitationSeatLeft
-    if row.per_hour is not None and (wait := invitations.seconds_until_next_claim(session, row)) is not None:
+    if row.per_hour is not None and (wait := invitations.compute_seconds_until_next_claim(session, row)) is not None:
         raise InvitationRateExceeded(retry_after=wait)
     key = f"{row.platform or 'w'}-{secrets.token_hex(6)}"
     rater_id = raters.insert_rater(session, row.campaign_id, key)

@@ -69,7 +69,7 @@ class QualificationStanding:
 
 
 @dataclass(frozen=True, slots=True)
-class MarkedQualificationAttempt:
+class GradedQualificationAttempt:
     """The result of an attempt. right: for each item."""
 
     n: int
@@ -152,7 +152,7 @@ def get_own_qualification_test_and_standing(
 
 def attempt_qualification(
     session: Session, rater: ActingRater, *, version: int, answers: Sequence[QualificationAnswer]
-) -> MarkedQualificationAttempt:
+) -> GradedQualificationAttempt:
     """Mark a rater's answers to the latest version of the test.
 
     Raises NotFound, QualificationTestChanged, QualificationAlreadyPassed, NoQualificationAttemptLeft, or Invalid, which
@@ -175,7 +175,7 @@ def attempt_qualification(
     what = {"rater": rater.rater, "version": version, "attempt": n, "passed": passed}
     audit.record_action(session, rater.campaign_id, actor=rater.actor, action="qualification tried", what=what)
     left = None if standing.left is None else standing.left - 1
-    return MarkedQualificationAttempt(n, version, share, passed, verdicts, test.items, left)
+    return GradedQualificationAttempt(n, version, share, passed, verdicts, test.items, left)
 
 
 def waive_qualification(session: Session, campaign: str, key: str, *, reason: str, by: Caller) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.domain.errors import Invalid, Place
-from app.domain.faults import list_first_validation_errors
+from app.domain.validation_errors import list_first_validation_errors
 from app.protocols.base import JudgedTexts, Protocol, ScoringOptions
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol, parse_campaign_scoring_options
 

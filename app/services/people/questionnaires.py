@@ -65,17 +65,17 @@ def get_campaign_and_questionnaires(session: Session, campaign: str) -> tuple[Ca
 
 
 def put_questionnaires(
-    session: Session, campaign: str, asked: Questionnaires, *, seen: Callable[[int], bool], actor: str
+    session: Session, campaign: str, asked: Questionnaires, *, has_seen_version: Callable[[int], bool], actor: str
 ) -> tuple[CampaignInfo, Questionnaires]:
     """Change the questions, while the campaign is a draft.
 
-    seen: whether the caller saw a given settings version. Raises CampaignEditConflict, CampaignChangeTooLate, Invalid,
-    NotFound.
+    has_seen_version: whether the caller saw a given settings version. Raises CampaignEditConflict,
+    CampaignChangeTooLate, Invalid, NotFound.
     """
     settings = {one: value for one, value in get_campaign(session, campaign).settings.items() if one != NAME}
     if asked.before or asked.after:
         settings[NAME] = asked.model_dump(mode="json", exclude_defaults=True)
-    change_campaign_settings(session, campaign, {"settings": settings}, seen=seen, actor=actor)
+    change_campaign_settings(session, campaign, {"settings": settings}, has_seen_version=has_seen_version, actor=actor)
     return get_campaign_and_questionnaires(session, campaign)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from app.domain.delimited_text import MalformedDelimitedText, read_delimited
+from app.domain.delimited_text import MalformedDelimitedText, read_delimited_rows
 from app.domain.errors import Invalid, Place
 
 COLUMNS = ("rater", "state", "team", "capacity", "capacity_unit", "languages", "person", "name", "email", "note")
@@ -36,7 +36,7 @@ def parse_rater_table(text: str, *, keyless: bool = False) -> list[RaterTableLin
 
     Raises Invalid naming the line.
     """
-    lines = read_delimited(text)
+    lines = read_delimited_rows(text)
     try:
         header = [_column(name) for name in next(lines, (1, []))[1]]
         _check_header(header, keyless=keyless)

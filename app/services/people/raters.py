@@ -20,7 +20,7 @@ State = Literal["active", "paused", "left"]
 Unit = Literal["items", "segments", "words"]
 Blocked = Literal["not_enrolled", "erased", "left", "paused", "consent", "qualification"]
 RaterSort = Literal["key", "-key", "enrolled", "-enrolled", "state", "-state", "team", "-team"]
-Seen = Callable[[int], bool]
+VersionCheck = Callable[[int], bool]
 
 
 class RaterEtagMissing(AppError):
@@ -161,12 +161,19 @@ def find_rater_block_reason(session: Session, campaign_id: int, rater_id: int) -
 
 
 def put_rater(
-    session: Session, campaign: str, key: str, new: Enrolment, *, given: frozenset[str], seen: Seen | None, by: Caller
+    session: Session,
+    campaign: str,
+    key: str,
+    new: Enrolment,
+    *,
+    given_fields: frozenset[str],
+    has_seen_version: VersionCheck | None,
+    by: Caller,
 ) -> RaterView:
-    """Enrol a rater, or replace an enrolment; `person` and `contact` are kept unless they are `given`.
+    """Enrol a rater, or replace an enrolment; `person` and `contact` are kept unless they are in `given_fields`.
 
-    An identical enrolment changes nothing. seen: whether the caller saw a given settings version; None if the request
-    does not say, which is allowed only for a new enrolment.
+    An identical enrolment changes nothing. has_seen_version: whether the caller saw a given settings version; None if
+    the request does not say, which is allowed only for a new enrolment.
 
     Raises RaterEtagMissing, CampaignEditConflict, RaterErased, PersonInOtherCampaign, Invalid naming the field,
     NotFound.
@@ -174,9 +181,9 @@ def put_rater(
     row = campaigns.load_campaign(session, campaign, lock=True)
     account = raters.find_rater(session, row.id, key)
     old = _view(account) if account is not None else None
-    wanted = _merge_enrolment(new, old, given)
+    wanted = _merge_enrolment(new, old, given_fields)
     if old is not None and old.state is not None:
-        _check_seen(old, wanted, seen)
+        _check_seen(old, wanted, has_seen_version)
         if _is_unchanged(old, wanted):
             return old
     elif key.startswith(SEAT):
@@ -198,7 +205,9 @@ def check_team_exists(session: Session, campaign_id: int, key: str | None) -> No
 
 def get_rater(session: Session, campaign: str, key: str, *, by: Caller) -> RaterView:
     """Return a rater, if the caller leads the rater's team or manages the campaign. Raises NotFound."""
-    return redact_rater_view(by, _view(raters.load_rater(session, campaigns.load_campaign(session, campaign).id, key)))
+    return restrict_rater_view_to_caller(
+        by, _view(raters.load_rater(session, campaigns.load_campaign(session, campaign).id, key))
+    )
 
 
 def insert_enrolled_raters(
@@ -260,7 +269,7 @@ def list_raters(
     rows = raters.load_raters_page(
         session, campaign_id, after=after, limit=limit, team=only, state=state, sort=sort, words=q.split()
     )
-    return [redact_rater_view(by, _view(row)) for row in rows]
+    return [restrict_rater_view_to_caller(by, _view(row)) for row in rows]
 
 
 def make_rater_cursor(rater: RaterView, sort: RaterSort) -> SortCursor:
@@ -294,7 +303,7 @@ def require_enrolled_raters(session: Session, campaign: str, named: Sequence[str
         raise Invalid("front-ends can act only for enrolled raters", places=tuple(places[:100]))
 
 
-def redact_rater_view(by: Caller, view: RaterView) -> RaterView:
+def restrict_rater_view_to_caller(by: Caller, view: RaterView) -> RaterView:
     """Return what the caller may see: coordinators do not see which accounts are one person. Raises RaterNotFound."""
     if not by.can_lead_team(view.team):
         raise raters.RaterNotFound
@@ -309,12 +318,12 @@ def _merge_enrolment(new: Enrolment, old: RaterView | None, given: frozenset[str
     return replace(new, **kept)
 
 
-def _check_seen(old: RaterView, wanted: Enrolment, seen: Seen | None) -> None:
+def _check_seen(old: RaterView, wanted: Enrolment, has_seen_version: VersionCheck | None) -> None:
     if old.state == "erased":
         raise RaterErased
-    if seen is None and not _is_unchanged(old, wanted):
+    if has_seen_version is None and not _is_unchanged(old, wanted):
         raise RaterEtagMissing
-    if seen is not None and not seen(old.settings_version):
+    if has_seen_version is not None and not has_seen_version(old.settings_version):
         raise CampaignEditConflict(f"it is at {old.settings_version} now")
 
 

@@ -42,7 +42,7 @@ def list_teams(session: Session, campaign: str, *, by: Caller, after: str | None
     """List teams by key, starting after `after`; a coordinator gets their own team."""
     only = None if by.has_rights_of("manager") else by.team
     campaign_id = campaigns.load_campaign(session, campaign).id
-    return [_view(row) for row in teams.load_teams_page(session, campaign_id, after=after, limit=limit, only=only)]
+    return [_view(row) for row in teams.load_teams_page(session, campaign_id, after=after, limit=limit, only_team=only)]
 
 
 def delete_team(session: Session, campaign: str, key: str, *, by: Caller) -> None:

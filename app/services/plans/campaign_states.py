@@ -14,7 +14,7 @@ from app.services.plans import staleness
 from app.services.webhooks.events import record_webhook_event
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.media import rows
+from app.storage.media import media_queries
 
 StateChange = Literal["open", "pause", "close"]
 # For each step, the states that it may start from and the state that it leads to.
@@ -76,9 +76,9 @@ def change_campaign_state(
 def _check_media(session: Session, campaign_id: int) -> None:
     """Raise MediaMissing if texts name files that do not exist."""
     used: dict[str, str] = {}
-    for place, name in rows.load_media_uses(session, campaign_id):
+    for place, name in media_queries.load_media_uses(session, campaign_id):
         used.setdefault(name, place)
-    missing = sorted(set(used) - set(rows.load_named_media(session, campaign_id, sorted(used))))
+    missing = sorted(set(used) - set(media_queries.load_named_media(session, campaign_id, sorted(used))))
     if missing:
         places = tuple(Place(("media", name), f"{used[name]} names it") for name in missing[:MOST_PLACES])
         raise MediaMissing(f"{len(missing)} missing", places=places)

@@ -10,7 +10,7 @@ from app.domain.errors import Conflict
 from app.domain.keys import SEAT
 from app.domain.languages import has_word_spaces
 from app.reports.inputs.campaign import CampaignInfo
-from app.storage import attention, plans
+from app.storage import attention_checks, plans
 from app.storage.db import Session
 
 CHARACTERS_A_WORD = 2  # in a language without spaces; a rough measure of reading, not of words
@@ -101,7 +101,7 @@ def load_plan_input(session: Session, view: CampaignInfo, campaign_id: int) -> P
         rater_ids={row.key: row.id for row in enrolled},
         calibration=frozenset(row.key for row in rows if row.kind == "calibration"),
         judged=plans.count_documents_judged_without_plan(session, campaign_id),
-        checks=attention.count_texts_by_attention_check(session, campaign_id),
+        checks=attention_checks.count_texts_by_attention_check(session, campaign_id),
     )
 
 

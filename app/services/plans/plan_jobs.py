@@ -19,17 +19,17 @@ from app.design.compile import hash_design_inputs
 from app.domain.errors import Conflict, Invalid, NotFound
 from app.reports.inputs.campaign import CampaignInfo
 from app.reports.inputs.snapshot import CampaignSnapshot, load_snapshot
-from app.reports.kit.report import ReportWork, make_undivided_work
+from app.reports.kit.report import ReportComputation, make_undivided_computation
 from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs.jobs import JobInputsChanged, JobRequest, RandomDrawFailed
-from app.services.plans import expected_time, plans
+from app.services.plans import compile_time_estimate, plans
 from app.services.plans import variance_components as plan_components
 from app.services.plans.plan_input import PlanInput
 from app.services.plans.plans import CompiledPlan, PlanRequest, PlanView
 from app.storage import reports as stored
 from app.storage import weight_profiles
 from app.storage.db import Database, Session
-from app.storage.imports.staging import canonical_json
+from app.storage.imports.staging import format_canonical_json
 
 KIND = "plan"
 PILOTED = "campaigns/plan"
@@ -89,7 +89,7 @@ def compile_plan_or_require_job(
 
 
 def _compile_requested_plan(session: Session, wanted: PlanRequest) -> CompiledPlan:
-    if not expected_time.is_compilation_slow(wanted.design, wanted.material):
+    if not compile_time_estimate.is_compilation_slow(wanted.design, wanted.material):
         return plans.compile_plan_request(session, wanted)
     about = None if wanted.pilot is None else load_snapshot(session, wanted.pilot, None)
     key = _key(session, wanted, about)
@@ -132,9 +132,9 @@ def _pilot_cache_key(session: Session, about: CampaignSnapshot) -> list[object]:
     return [campaign.key, about.version, campaign.protocol, dict(campaign.options), scored]
 
 
-def hash_plain_values(parts: object) -> str:
+def hash_as_canonical_json(parts: object) -> str:
     """Return the SHA-256 of plain values, in hexadecimal."""
-    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+    return hashlib.sha256(format_canonical_json(parts).encode()).hexdigest()
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def reraise_as_job_inputs_changed() -> Iterator[None]:
         raise JobInputsChanged from error
 
 
-def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
+def make_plan_computation(database: Database, request: JobRequest) -> ReportComputation[bytes]:
     """Return the work that remains for a job after its data are read.
 
     Raises JobInputsChanged, Invalid for an unfit pilot.
@@ -163,7 +163,7 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
             about = None if pilot is None else load_snapshot(session, pilot, version)
             if _key(session, wanted, about) != request.key:
                 raise JobInputsChanged
-        components = plan_components.load_forecast_variance_components(session, wanted.view, pilot, version=version)
+        components = plan_components.load_or_fit_forecast_components(session, wanted.view, pilot, version=version)
 
     def make() -> bytes:
         try:
@@ -177,4 +177,4 @@ def make_plan_work(database: Database, request: JobRequest) -> ReportWork[bytes]
             plans.encode_plan(plan),
         )
 
-    return make_undivided_work(make)
+    return make_undivided_computation(make)

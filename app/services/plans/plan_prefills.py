@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from app.design.design import Arm, Design
+from app.design.design_choices import Arm, Design
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo, find_campaign_protocol
 from app.storage import prefills

@@ -17,7 +17,7 @@ from app.services.plans.plan_chart import MOST_RATERS, MOST_SYSTEMS, PlanChartDa
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.plan_forecast import forecast_plan, list_few_documents_warnings
-from app.stats.planning.planning import StudyCostAssumptions
+from app.stats.planning.power_and_cost import StudyCostAssumptions
 
 SECONDS_A_WORD = "seconds_per_word"
 NAMES = {"degraded": "degraded items", "repeat": "repeats", "reference": "references"}

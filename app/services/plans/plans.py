@@ -12,14 +12,14 @@ from datetime import datetime
 from pydantic import TypeAdapter
 
 from app.design.compile import compile_plan
-from app.design.design import Design
+from app.design.design_choices import Design
 from app.design.parse import parse_design
 from app.design.plan import Plan
 from app.domain.errors import Conflict, Invalid, Place
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows
+from app.services.plans import plan_input, plan_prefills, plan_report, plan_storage
 from app.services.plans import variance_components as plan_components
 from app.services.plans.plan_input import PlanInput
 from app.stats.planning.forecast_components import ForecastVarianceComponents
@@ -97,9 +97,13 @@ def compile_and_freeze_plan(
     Raises NotFound, TooLateForNewPlan once a campaign is open, Invalid with places in the body if a design is not
     valid or cannot be met, NothingToJudge, NoRaterEnrolled, PrefilledErrorsMissing.
     """
-    wanted = prepare_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
-    made = compile_plan_request(session, wanted)
-    return preview_compiled_plan(wanted, made) if dry_run else freeze_compiled_plan(session, wanted, made, actor=actor)
+    request = prepare_plan_request(session, campaign, given, pilot=pilot, lock=not dry_run)
+    compiled = compile_plan_request(session, request)
+    return (
+        preview_compiled_plan(request, compiled)
+        if dry_run
+        else freeze_compiled_plan(session, request, compiled, actor=actor)
+    )
 
 
 def prepare_plan_request(
@@ -124,47 +128,49 @@ def choose_plan_seed(design: Design) -> int:
     return secrets.randbelow(LARGEST_SEED) if design.seed is None else design.seed
 
 
-def compile_plan_request(session: Session, wanted: PlanRequest) -> CompiledPlan:
+def compile_plan_request(session: Session, request: PlanRequest) -> CompiledPlan:
     """Compile the plan now. Raises Invalid with places in the body."""
-    plan = compile_plan_with_seed(wanted, choose_plan_seed(wanted.design))
+    plan = compile_plan_with_seed(request, choose_plan_seed(request.design))
     return make_plan_with_report(
-        wanted, plan, plan_components.load_forecast_variance_components(session, wanted.view, wanted.pilot)
+        request, plan, plan_components.load_or_fit_forecast_components(session, request.view, request.pilot)
     )
 
 
-def compile_plan_with_seed(wanted: PlanRequest, seed: int) -> Plan:
+def compile_plan_with_seed(request: PlanRequest, seed: int) -> Plan:
     """Compile the plan with a seed. Raises Invalid with places in the body if the design cannot be met."""
-    material = wanted.material
+    material = request.material
     try:
-        return compile_plan(wanted.design, material.test_set, material.systems, material.raters, seed)
+        return compile_plan(request.design, material.test_set, material.systems, material.raters, seed)
     except Invalid as error:  # the design is the body
         places = tuple(Place((*BODY, *place.loc), place.msg) for place in error.places)
         raise Invalid(error.detail, places=places) from None
 
 
-def make_plan_with_report(wanted: PlanRequest, plan: Plan, components: ForecastVarianceComponents) -> CompiledPlan:
+def make_plan_with_report(request: PlanRequest, plan: Plan, components: ForecastVarianceComponents) -> CompiledPlan:
     """Return a plan with its report and its digest. components: variance components for the forecast."""
-    report = plan_report.make_plan_report(wanted.view, wanted.material, plan, components)
-    return CompiledPlan(plan, report, hash_plan(plan, wanted.material))
+    report = plan_report.make_plan_report(request.view, request.material, plan, components)
+    return CompiledPlan(plan, report, hash_plan(plan, request.material))
 
 
-def preview_compiled_plan(wanted: PlanRequest, made: CompiledPlan) -> PlanView:
+def preview_compiled_plan(request: PlanRequest, compiled: CompiledPlan) -> PlanView:
     """Return the preview of a plan."""
     return make_plan_preview(
-        wanted.view, wanted.given, made.plan, made.report, made.digest, int(wanted.row.data_version)
+        request.view, request.given, compiled.plan, compiled.report, compiled.digest, int(request.row.data_version)
     )
 
 
-def freeze_compiled_plan(session: Session, wanted: PlanRequest, made: CompiledPlan, *, actor: str) -> PlanView:
+def freeze_compiled_plan(session: Session, request: PlanRequest, compiled: CompiledPlan, *, actor: str) -> PlanView:
     """Store a plan as the one in force. The campaign must have been locked before the plan's input was read."""
-    row, campaign = wanted.row, wanted.view.key
+    row, campaign = request.row, request.view.key
     plans.delete_untouched_tasks(session, row.id)
-    version = store_frozen_plan(session, row, wanted.given, made.plan, made.report, made.digest, actor=actor)
-    target = plan_rows.PlanStorageTarget(row.id, version, wanted.view, wanted.material)
-    plan_rows.store_plan_rows(session, target, made.plan, tasks=made.plan.tasks, groups=made.plan.groups)
+    version = store_frozen_plan(
+        session, row, request.given, compiled.plan, compiled.report, compiled.digest, actor=actor
+    )
+    target = plan_storage.PlanStorageTarget(row.id, version, request.view, request.material)
+    plan_storage.store_plan_rows(session, target, compiled.plan, tasks=compiled.plan.tasks, groups=compiled.plan.groups)
     if row.state != "planned":
         campaigns.update_campaign(session, row.id, {"state": "planned", "settings_version": row.settings_version + 1})
-    what = {"plan": version, "hash": made.digest.hex(), "seed": made.plan.seed}
+    what = {"plan": version, "hash": compiled.digest.hex(), "seed": compiled.plan.seed}
     audit.record_action(session, row.id, actor=actor, action="plan frozen", what=what)
     return replace(get_plan(session, campaign, version), stale=())
 

@@ -16,16 +16,16 @@ from pydantic import TypeAdapter
 
 from app.design.buckets import keep_one_account_per_person
 from app.design.replan import Replan
-from app.reports.kit.report import ReportWork, make_undivided_work
+from app.reports.kit.report import ReportComputation, make_undivided_computation
 from app.reports.kit.store import make_report_key_from_parts
 from app.services.campaigns.campaigns import get_campaign
 from app.services.jobs.jobs import JobInputsChanged, JobRequest
-from app.services.plans import expected_time, plan_input, plans, replanning
+from app.services.plans import compile_time_estimate, plan_input, plans, replanning
 from app.services.plans.plan_jobs import (
     PlanJobResult,
     PlanNeedsJob,
     encode_plan_job_result,
-    hash_plain_values,
+    hash_as_canonical_json,
     list_plan_cache_key_parts,
     reraise_as_job_inputs_changed,
 )
@@ -58,7 +58,7 @@ def replan_or_require_job(
     def make(session: Session, campaign: str, wish: ReplanRequest) -> CompiledReplan:
         basis = replanning.load_replan_input(session, campaign)
         left = replanning.compute_remaining_work(session, campaign, basis, wish)
-        if not expected_time.is_compilation_slow(left.old.design, left.material):
+        if not compile_time_estimate.is_compilation_slow(left.old.design, left.material):
             return replanning.compile_remaining_work(session, basis, left)
         request = _request(session, basis, left, reason, dry_run=dry_run)
         body = stored.find_report(session, request.key)
@@ -119,7 +119,7 @@ def _question(session: Session, left: RemainingWork) -> str:
     campaign_id, before = int(left.before.campaign_id), left.before
     beside = list_plan_cache_key_parts(session, left.view, campaign_id, left.material)
     how = ["rebalance"] if left.rebalance else []
-    return hash_plain_values([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
+    return hash_as_canonical_json([int(before.version), bytes(before.hash).hex(), beside, list(left.bought), *how])
 
 
 def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
@@ -132,7 +132,7 @@ def _key(left: RemainingWork, given: Mapping[str, Any]) -> stored.ReportKey:
     )
 
 
-def make_replan_work(database: Database, request: JobRequest) -> ReportWork[bytes]:
+def make_replan_computation(database: Database, request: JobRequest) -> ReportComputation[bytes]:
     """Return the work that remains for a job after its data are read. Raises JobInputsChanged."""
     ((campaign, version),) = request.campaigns.items()
     given = request.arguments
@@ -157,7 +157,7 @@ def make_replan_work(database: Database, request: JobRequest) -> ReportWork[byte
         )
         return encode_plan_job_result(view, gzip.compress(_FOUND.dump_json(replanned), compresslevel=6, mtime=0))
 
-    return make_undivided_work(make)
+    return make_undivided_computation(make)
 
 
 def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, Any]) -> RemainingWork:

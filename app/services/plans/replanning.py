@@ -14,7 +14,7 @@ from app.domain.keys import SEAT
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
-from app.services.plans import plan_input, plan_prefills, plan_report, plan_rows, plans
+from app.services.plans import plan_input, plan_prefills, plan_report, plan_storage, plans
 from app.services.plans import variance_components as plan_components
 from app.services.plans.plan_input import PlanInput
 from app.services.plans.plans import PlanView
@@ -151,7 +151,7 @@ class RemainingWork:
             self.material.raters,
             handed_in=self.handed_in,
             started=self.started,
-            bought=self.bought,
+            added_documents=self.bought,
             seed=self.old.seed + int(self.before.version),
             rebalance=self.rebalance,
         )
@@ -159,7 +159,7 @@ class RemainingWork:
     def load_variance_components(self, session: Session, version: int | None = None) -> ForecastVarianceComponents:
         """Load the components for the forecast. version: of the campaign's judgments, if its own are used."""
         kept = plan_components.parse_pilot_components_from_report(self.before.report)
-        return kept or plan_components.load_forecast_variance_components(session, self.view, version=version)
+        return kept or plan_components.load_or_fit_forecast_components(session, self.view, version=version)
 
     def make_plan_report(self, plan: Plan, components: ForecastVarianceComponents) -> Mapping[str, object]:
         """Make the report of the resulting plan."""
@@ -234,10 +234,10 @@ class CompiledReplan:
         data_version = int(campaigns.load_campaign(session, campaign).data_version)
         tasks = self.basis.tasks
         _apply(session, row.id, tasks, self.remaining_work.old, self.replan, merged, old_groups, version, data_version)
-        target = plan_rows.PlanStorageTarget(
+        target = plan_storage.PlanStorageTarget(
             row.id, version, get_campaign(session, campaign), self.remaining_work.material
         )
-        plan_rows.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
+        plan_storage.store_plan_rows(session, target, merged.plan, tasks=merged.added_tasks, groups=merged.added_groups)
         what = {"plan": version, "hash": digest.hex(), "reason": reason, **self.replan.count_ratings_by_change()}
         audit.record_action(session, row.id, actor=actor, action="plan renewed", what=what)
         return replace(plans.get_plan(session, campaign, version), stale=())

@@ -17,7 +17,12 @@ from app.stats.components.fit_for_forecast import (
     parse_forecast_variance_components,
 )
 from app.stats.planning.forecast_components import ForecastVarianceComponents
-from app.stats.planning.planning import BETWEEN, NoVarianceComponents, VarianceComponents, default_variance_components
+from app.stats.planning.power_and_cost import (
+    BETWEEN,
+    NoVarianceComponents,
+    VarianceComponents,
+    get_default_variance_components,
+)
 from app.stats.selection import select_rows_by_recipe
 from app.storage import weight_profiles
 from app.storage.db import Session
@@ -25,7 +30,7 @@ from app.storage.db import Session
 SETTING = "components"
 
 
-def load_forecast_variance_components(
+def load_or_fit_forecast_components(
     session: Session, view: CampaignInfo, pilot: str | None = None, *, version: int | None = None
 ) -> ForecastVarianceComponents:
     """Load the components for a plan of this campaign.
@@ -49,7 +54,7 @@ def load_forecast_variance_components(
     if own is not None:
         return own
     try:
-        return ForecastVarianceComponents(default_variance_components(view.protocol), BETWEEN.get(view.protocol))
+        return ForecastVarianceComponents(get_default_variance_components(view.protocol), BETWEEN.get(view.protocol))
     except NoVarianceComponents as error:
         return ForecastVarianceComponents(None, why=error.detail or error.title())
 

@@ -12,7 +12,7 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.campaigns.campaigns import NewCampaign
 from app.services.data import import_options, imports
-from app.services.people import links, raters, teams
+from app.services.people import rater_links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
 from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
@@ -81,8 +81,8 @@ class DatabaseSeriesBackend:
                 campaign,
                 rater.key,
                 rater.to_enrolment(),
-                given=rater.stated_identity_fields,
-                seen=None,
+                given_fields=rater.stated_identity_fields,
+                has_seen_version=None,
                 by=self._by,
             )
 
@@ -123,7 +123,7 @@ class DatabaseSeriesBackend:
     def create_rater_link(self, campaign: str, rater: str, days: int) -> tuple[str, datetime]:
         """Create a new link for a rater, and return it with its expiry."""
         with self._database.transaction() as session:
-            made = links.renew_rater_link(session, campaign, rater, days=days, by=self._by)
+            made = rater_links.renew_rater_link(session, campaign, rater, days=days, by=self._by)
         return self._address(made.secret), made.expires_at
 
     def load_progress(self, campaign: str) -> Mapping[str, object]:

@@ -115,7 +115,9 @@ class SeriesBackend(Protocol):
 FindFiles = Callable[[ManifestImportFiles], Sequence[InputFile]]
 
 
-def create_and_fill_campaigns(backend: SeriesBackend, manifest: Manifest, find: FindFiles) -> Iterator[StepOutcome]:
+def create_and_fill_campaigns(
+    backend: SeriesBackend, manifest: Manifest, find_files: FindFiles
+) -> Iterator[StepOutcome]:
     """Create the campaigns, import their files and enrol their raters. Raises AppError, which names the place."""
     for n, wanted in enumerate(manifest.campaigns):
         with add_manifest_place_to_errors(manifest, n):
@@ -128,7 +130,7 @@ def create_and_fill_campaigns(backend: SeriesBackend, manifest: Manifest, find: 
         draft = known is None or known.state == "draft"
         for i, files in enumerate(wanted.files if draft else ()):
             with add_manifest_place_to_errors(manifest, n, "files", i):
-                stored = backend.import_files(wanted.key, files, find(files))
+                stored = backend.import_files(wanted.key, files, find_files(files))
             counts = ", ".join(f"{count} {noun}" for noun, count in stored.items() if count and noun != "data_version")
             yield StepOutcome(wanted.key, f"files {i + 1}: {counts or 'nothing new'}", bool(counts))
         yield from _enrol(backend, manifest, n)

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.domain.media_types import ShownMedia
-from app.protocols import find_text_kinds_of_basis
+from app.protocols import resolve_visible_text_kinds
 from app.protocols.base import JudgedTexts, Side, Span
 from app.services.media.shown_media import load_shown_media_by_text
 from app.services.tasks.judging_rules import JudgingRules
@@ -120,7 +120,7 @@ class AnswerableTask:
         index = self.context.segment_index_at(item, segment)
         if "segment" not in self.rules.forms or self.context.text_lengths[index] == NO_TEXT:
             raise TaskAddressNotFound("nothing is asked of this segment")
-        source = find_text_kinds_of_basis(self.rules.protocol, self.rules.basis).source
+        source = resolve_visible_text_kinds(self.rules.protocol, self.rules.basis).source
         return self.context.segments[index], self.context.judged_texts_at(index, source=source)
 
 

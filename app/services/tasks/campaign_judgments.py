@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from app.domain.attention import KIND, ROLE
+from app.domain.attention_checks import KIND, ROLE
 from app.domain.errors import Invalid, Place
 from app.domain.recipe import ScoringChoice
 from app.domain.spreadsheet_cells import escape_formula
@@ -91,7 +91,7 @@ class VoidResult:
 
 
 def list_judgments(
-    session: Session, campaign: str, wanted: JudgmentFilter, *, after: int, limit: int
+    session: Session, campaign: str, judgment_filter: JudgmentFilter, *, after: int, limit: int
 ) -> tuple[list[ManagerJudgmentView], int | None]:
     """List judgments with all their revisions, in the order in which they were stored. Raises NotFound.
 
@@ -101,47 +101,47 @@ def list_judgments(
     row = campaigns.load_campaign(session, campaign)
     profile = _profile(session, row.id, campaign)
     rows, reached = campaign_judgments.load_judgments_page(
-        session, row.id, profile, after=after, limit=limit, only=wanted.conditions_by_field
+        session, row.id, profile, after=after, limit=limit, filters=judgment_filter.conditions_by_field
     )
     return [_view(one) for one in rows], reached
 
 
-def stream_judgments_jsonl(database: Database, campaign: str, wanted: JudgmentFilter) -> Iterator[bytes]:
+def stream_judgments_jsonl(database: Database, campaign: str, judgment_filter: JudgmentFilter) -> Iterator[bytes]:
     """Stream the selected judgments as JSON lines, from one snapshot. Raises NotFound before the first byte."""
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
         profile = _profile(session, row.id, campaign)
-    return _lines(database, row.id, profile, wanted)
+    return _lines(database, row.id, profile, judgment_filter)
 
 
-def _lines(database: Database, campaign_id: int, profile: int, wanted: JudgmentFilter) -> Iterator[bytes]:
+def _lines(database: Database, campaign_id: int, profile: int, judgment_filter: JudgmentFilter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
         for row in campaign_judgments.stream_judgment_rows(
-            session, campaign_id, profile, only=wanted.conditions_by_field
+            session, campaign_id, profile, filters=judgment_filter.conditions_by_field
         ):
             said = {name: getattr(_view(row), name) for name in ManagerJudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
 
 
 def stream_judgment_table(
-    database: Database, campaign: str, wanted: JudgmentFilter, *, tabs: bool = False
+    database: Database, campaign: str, judgment_filter: JudgmentFilter, *, tabs: bool = False
 ) -> Iterator[bytes]:
     """Stream the selected judgments as CSV or TSV. Formulas are escaped. Raises NotFound before the first byte."""
     with database.transaction() as session:
         row = campaigns.load_campaign(session, campaign)
         profile = _profile(session, row.id, campaign)
-    return _table_lines(database, row.id, profile, wanted, tabs=tabs)
+    return _table_lines(database, row.id, profile, judgment_filter, tabs=tabs)
 
 
 def _table_lines(
-    database: Database, campaign_id: int, profile: int, wanted: JudgmentFilter, *, tabs: bool
+    database: Database, campaign_id: int, profile: int, judgment_filter: JudgmentFilter, *, tabs: bool
 ) -> Iterator[bytes]:
     out = io.StringIO()
     writer = csv.writer(out, dialect=csv.excel_tab if tabs else csv.excel, lineterminator="\n" if tabs else "\r\n")
     writer.writerow(TABLE_COLUMNS)
     with database.transaction(snapshot=True) as session:
         for row in campaign_judgments.stream_judgment_rows(
-            session, campaign_id, profile, only=wanted.conditions_by_field
+            session, campaign_id, profile, filters=judgment_filter.conditions_by_field
         ):
             writer.writerow(_table_row(_view(row)))
             yield out.getvalue().encode()
@@ -157,21 +157,23 @@ def _table_row(judgment: ManagerJudgmentView) -> list[object]:
     return [escape_formula(value) if isinstance(value, str) else value for value in values.values()]
 
 
-def void_judgments(session: Session, campaign: str, wanted: JudgmentFilter, *, reason: str, actor: str) -> VoidResult:
+def void_judgments(
+    session: Session, campaign: str, judgment_filter: JudgmentFilter, *, reason: str, actor: str
+) -> VoidResult:
     """Set judgments aside from the campaign's next data version on. Judgments that are already set aside do not change.
 
     Raises NotFound, and Invalid if the filter has no conditions.
     """
-    if not wanted.conditions_by_field:
+    if not judgment_filter.conditions_by_field:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.load_campaign(session, campaign, lock=True)
-    if not campaign_judgments.count_voidable_judgments(session, row.id, only=wanted.conditions_by_field):
+    if not campaign_judgments.count_voidable_judgments(session, row.id, filters=judgment_filter.conditions_by_field):
         return VoidResult(0, row.data_version)
     version = campaigns.take_next_data_version(session, row.id, actor=actor, what="voids", judged=True)
     n = campaign_judgments.insert_judgment_voids(
-        session, row.id, only=wanted.conditions_by_field, reason=reason, actor=actor, version=version
+        session, row.id, filters=judgment_filter.conditions_by_field, reason=reason, actor=actor, version=version
     )
-    what = {"judgments": n, "filter": wanted.conditions_by_field, "data_version": version}
+    what = {"judgments": n, "filter": judgment_filter.conditions_by_field, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)
 

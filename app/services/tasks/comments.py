@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskAddressNotFound, TaskContent, load_task_content
 from app.services.tasks.tasks import (
-    ClosedToRaters,
+    CampaignClosedToRaters,
     TaskHandedIn,
     determine_task_state_for_rater,
     load_own_task,
@@ -30,11 +30,11 @@ class CommentTarget:
 def put_comment(session: Session, public_id: str, target: CommentTarget, text: str, *, rater: ActingRater) -> int:
     """Store a comment in place of an earlier one, and return how often it was written (0: an empty text removed it).
 
-    Raises TaskNotFound, TaskAddressNotFound, TaskHandedIn, ClosedToRaters.
+    Raises TaskNotFound, TaskAddressNotFound, TaskHandedIn, CampaignClosedToRaters.
     """
     row = load_own_task(session, public_id, rater, lock=True)
     if campaigns.load_campaign(session, rater.campaign).state == "closed":
-        raise ClosedToRaters
+        raise CampaignClosedToRaters
     if determine_task_state_for_rater(session, row, rater) == "handed_in":
         raise TaskHandedIn
     content = load_task_content(session, public_id)
@@ -43,7 +43,7 @@ def put_comment(session: Session, public_id: str, target: CommentTarget, text: s
         row.campaign_id,
         rater_id=rater.rater_id,
         task_id=row.id,
-        said=text.strip(),
+        comment=text.strip(),
         **_address(content, target),
     )
 

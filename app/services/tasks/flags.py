@@ -98,7 +98,7 @@ def answer_flag(session: Session, campaign: str, public_id: str, *, answer: str,
     """Answer a flag; a second answer replaces the first. Raises NotFound."""
     campaign_id = campaigns.load_campaign(session, campaign).id
     row = flags.load_flag(session, campaign_id, public_id)
-    flags.store_flag_answer(session, row.id, said=answer, actor=actor)
+    flags.store_flag_answer(session, row.id, answer=answer, actor=actor)
     audit.record_action(session, campaign_id, actor=actor, action="flag answered", what={"flag": public_id})
     return _view(flags.load_flag(session, campaign_id, public_id))
 

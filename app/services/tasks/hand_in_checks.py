@@ -17,13 +17,13 @@ from app.services.campaigns.campaigns import get_campaign
 from app.services.campaigns.quality_settings import CODE, RaterQualitySettings, parse_rater_quality_settings
 from app.services.people.raters import ActingRater
 from app.services.tasks import tasks
-from app.services.tasks.attention import AttentionCheckWarning, record_attention_check_result
+from app.services.tasks.attention_checks import AttentionCheckWarning, record_attention_check_result
 from app.services.tasks.overall_verdict import OverallRaterVerdict, decide_overall_rater_verdict
 from app.services.webhooks.events import record_webhook_event
 from app.stats.quality.control_verdicts import decide_rater_verdicts_by_controls
 from app.stats.quality.quality_criteria import Check
-from app.stats.quality.report import RaterQuality, make_quality_of_one_rater
-from app.storage import attention, campaigns, quality_policy, raters, tutorials
+from app.stats.quality.report import RaterQuality, evaluate_one_rater_quality
+from app.storage import attention_checks, campaigns, quality_policy, raters, tutorials
 from app.storage.db import Database, Session
 
 ACTOR = "quality control"
@@ -51,7 +51,7 @@ def hand_in_task_and_check_rater(database: Database, public_id: str, *, rater: A
     if code is not None and not asked.has_verdict_consequences:
         return HandInReceipt(code, warning)
     with database.transaction() as session:
-        quality = load_rater_quality_evidence(
+        quality = evaluate_rater_quality_checks(
             session, rater.campaign, rater.rater, asked, asked.checks_with_consequences
         )
     with database.transaction() as session:
@@ -72,49 +72,51 @@ def is_rater_stopped_by_checks(session: Session, rater: ActingRater) -> bool:
     ending = asked.checks_leading_to("end_task")
     if not ending or quality_policy.has_leased_task(session, rater.campaign_id, rater.rater_id):
         return False
-    quality = load_rater_quality_evidence(session, rater.campaign, rater.rater, asked, ending)
+    quality = evaluate_rater_quality_checks(session, rater.campaign, rater.rater, asked, ending)
     return quality is not None and not ending.isdisjoint(quality.beyond)
 
 
-def load_rater_quality_evidence(
+def evaluate_rater_quality_checks(
     session: Session,
     campaign: str,
     rater: str,
     asked: RaterQualitySettings,
-    watched: frozenset[Check],
+    checks: frozenset[Check],
     *,
-    whole: bool = False,
+    all_evidence: bool = False,
 ) -> RaterQuality | None:
     """Return what some checks show about a rater's work, compared with the others; None if nothing can follow.
 
-    watched: the checks that can have consequences; no others are made. If only control items are watched, control items
-    and the ratings that they go back to are read first. All ratings are read only for a rater who fails this check, or
-    if `whole` asks for all evidence.
+    checks: those that can have consequences; no others are made. If these are only control items, control items and the
+    ratings that they go back to are read first. All ratings are read only for a rater who fails this check, or if
+    `all_evidence` asks for them.
     """
     about = load_snapshot(session, campaign, None)
     try:
-        if not whole and watched <= {"controls"} and not _fails_controls(session, about, rater, asked):
+        if not all_evidence and checks <= {"controls"} and not _fails_controls(session, about, rater, asked):
             return None
         read = load_ratings_with_times(session, about, activity="speed" in asked.actions)
-        return make_quality_of_one_rater(read.rows, rater, watched, read.events, read.words, asked.to_criteria())
+        return evaluate_one_rater_quality(read.rows, rater, checks, read.events, read.words, asked.to_criteria())
     except Invalid:  # a protocol without scores gives the checks nothing to work with
         return None
 
 
 def _fails_controls(session: Session, about: CampaignSnapshot, rater: str, asked: RaterQualitySettings) -> bool:
     rows, of_segments = load_control_ratings(session, about)
-    results = decide_rater_verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only=rater)
+    results = decide_rater_verdicts_by_controls(rows, asked.to_criteria(), of_segments=of_segments, only_rater=rater)
     return results.get(rater) == "fail"
 
 
-def load_overall_rater_verdict(session: Session, campaign: str, rater: str) -> OverallRaterVerdict:
+def compute_overall_rater_verdict(session: Session, campaign: str, rater: str) -> OverallRaterVerdict:
     """Return the verdict that would decide the rater's next completion code. Raises NotFound."""
     about = get_campaign(session, campaign)
     asked = parse_rater_quality_settings(about.settings)
     campaign_id = campaigns.load_campaign(session, campaign).id
     rater_id = raters.load_rater(session, campaign_id, rater).id
     right = tutorials.load_correct_answer_share(session, campaign_id, rater_id)
-    quality = load_rater_quality_evidence(session, campaign, rater, asked, frozenset(asked.code_checks), whole=True)
+    quality = evaluate_rater_quality_checks(
+        session, campaign, rater, asked, frozenset(asked.code_checks), all_evidence=True
+    )
     passed = _load_passed_share(session, asked, campaign_id, rater_id)
     return decide_overall_rater_verdict(asked, quality, right, passed)
 
@@ -124,7 +126,7 @@ def _load_passed_share(session: Session, asked: RaterQualitySettings, campaign_i
     return (
         None
         if asked.code_attention is None
-        else attention.load_first_try_pass_share_of_rater(session, campaign_id, rater_id)
+        else attention_checks.load_first_try_pass_share_of_rater(session, campaign_id, rater_id)
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from anyio import to_thread
 
 from app.domain.errors import AppError, Conflict, Invalid, Place, Unavailable
-from app.protocols import PreferencePayload, check_answer, check_preference, payload_type
+from app.protocols import PreferencePayload, check_answer, check_preference, find_payload_type
 from app.protocols.base import Level, Payload, PreferenceWidget
 from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
@@ -24,9 +24,9 @@ from app.services.tasks.answer_context import (
 )
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import TaskAddressNotFound
-from app.services.tasks.tasks import ClosedToRaters, OwnAnswers, TaskHandedIn, TaskReleased
+from app.services.tasks.tasks import CampaignClosedToRaters, OwnAnswersByAddress, TaskHandedIn, TaskReleased
 from app.storage.db import Database, Session
-from app.storage.leases import late_answers, leases
+from app.storage.leases import expired_task_answers, leases
 from app.storage.recorder import comparisons as recorder_comparisons
 from app.storage.recorder import judgments as recorder_judgments
 from app.storage.recorder.answer_recorder import AnswerRecorder
@@ -116,7 +116,7 @@ class JudgingService:
             return AnswerableTask(loaded, rules)
         return AnswerableTask(context, rules)
 
-    async def write_by_current_rules(
+    async def retry_write_on_settings_change(
         self,
         public_id: str,
         rater: ActingRater,
@@ -169,18 +169,24 @@ class JudgingService:
 
 
 async def record_answers(
-    service: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, whole: bool
+    service: JudgingService, public_id: str, given: Sequence[SentAnswer], *, rater: ActingRater, all_or_nothing: bool
 ) -> list[JudgmentReceipt]:
-    """Record answers; each is on disk when this returns. whole: record all or none, with `("body", i)` in errors.
+    """Record answers; each is on disk when this returns.
+
+    all_or_nothing: record all or none, with `("body", i)` in errors.
 
     Raises Invalid naming the field, NotFound, StaleJudgment with both answers, Conflict, Unavailable, StorageFull.
     """
 
     async def write(task: AnswerableTask) -> list[tuple[Written, AnswerOutcome]]:
-        answers = _check_answers(task, given, rater, whole=whole)
-        return list(zip(answers, await _write_answers(service, task, answers, rater, whole=whole), strict=True))
+        answers = _check_answers(task, given, rater, all_or_nothing=all_or_nothing)
+        return list(
+            zip(
+                answers, await _write_answers(service, task, answers, rater, all_or_nothing=all_or_nothing), strict=True
+            )
+        )
 
-    task, written = await service.write_by_current_rules(
+    task, written = await service.retry_write_on_settings_change(
         public_id, rater, write, lambda one: one[1].verdict == "outdated"
     )
     answers, outcomes = [one for one, _ in written], [one for _, one in written]
@@ -190,7 +196,7 @@ async def record_answers(
         outcomes = await service.run_transaction_in_thread(
             partial(_redact_outcomes, task_id=task.context.task_id, answers=answers, outcomes=outcomes, rater=rater)
         )
-    _raise_first_refusal(given, outcomes, whole=whole)
+    _raise_first_refusal(given, outcomes, all_or_nothing=all_or_nothing)
     return [
         JudgmentReceipt(getattr(answer, "score", None), one.revision, one.surplus, one.leased_until)
         for answer, one in zip(answers, outcomes, strict=True)
@@ -198,11 +204,18 @@ async def record_answers(
 
 
 async def _write_answers(
-    service: JudgingService, task: AnswerableTask, answers: Sequence[Written], rater: ActingRater, *, whole: bool
+    service: JudgingService,
+    task: AnswerableTask,
+    answers: Sequence[Written],
+    rater: ActingRater,
+    *,
+    all_or_nothing: bool,
 ) -> Sequence[AnswerOutcome]:
     judged = [one for one in answers if isinstance(one, RaterAnswer)]
     if len(judged) == len(answers):
-        return await service.recorder.record_answers(task.rules.write_target, judged, actor=rater.actor, whole=whole)
+        return await service.recorder.record_answers(
+            task.rules.write_target, judged, actor=rater.actor, all_or_nothing=all_or_nothing
+        )
     return await service.recorder.run_transaction(
         partial(_record_in_transaction, write_target=task.rules.write_target, answers=answers, by=rater.actor),
         keep=_are_all_stored,
@@ -227,7 +240,7 @@ def _are_all_stored(outcomes: Sequence[AnswerOutcome]) -> bool:
 
 
 def _check_answers(
-    task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, whole: bool
+    task: AnswerableTask, given: Sequence[SentAnswer], rater: ActingRater, *, all_or_nothing: bool
 ) -> list[Written]:
     """Check answers against what was shown, and return them in the stored form. Raises Invalid, TaskAddressNotFound."""
     answers: list[Written] = []
@@ -236,11 +249,11 @@ def _check_answers(
         try:
             answers.append(_check_answer(task, judgment, rater))
         except Invalid as error:
-            before: tuple[str | int, ...] = ("body", i, "payload") if whole else ("body",)
+            before: tuple[str | int, ...] = ("body", i, "payload") if all_or_nothing else ("body",)
             faults = error.places or (Place((), error.detail),)
             places += [Place((*before, *place.loc), place.msg) for place in faults]
         except TaskAddressNotFound as error:
-            if not whole:
+            if not all_or_nothing:
                 raise
             places.append(Place(("body", i, _name_unknown_part(task, judgment.address)), error.detail))
     places += _list_duplicate_answers(given)
@@ -269,7 +282,7 @@ def _check_answer(task: AnswerableTask, given: SentAnswer, rater: ActingRater) -
     rules = task.rules
     segment_id, shown = task.segment_id_and_texts(given.address.item, given.address.segment)
     level: Level = "document" if segment_id is None else "segment"
-    if not isinstance(given.payload, payload_type(rules.protocol, level)):
+    if not isinstance(given.payload, find_payload_type(rules.protocol, level)):
         why = f"the campaign judges by {rules.protocol.name}"
         raise Invalid(why, places=(Place(("protocol",), why),))
     check_answer(rules.protocol, given.payload, shown, rules.options, rules.forms[level])
@@ -320,7 +333,7 @@ def _redact_outcomes(
     rater: ActingRater,
 ) -> list[AnswerOutcome]:
     """Return the outcomes, without the stored answers that the rater's credential may not show."""
-    stored = OwnAnswers.load(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
+    stored = OwnAnswersByAddress.load(session, rater.campaign_id, task_id, rater.rater_id, since=rater.answers_since)
 
     def hidden(answer: Written) -> bool:
         had = (
@@ -351,7 +364,7 @@ async def _record_late_answers(
     kept = [replace(answer, lapsed=True) for answer in answers]
 
     async def work(connection: Connection) -> list[AnswerOutcome]:
-        await late_answers.renew_or_hand_over_expired_task(connection, task.context.task_id, asking)
+        await expired_task_answers.renew_or_hand_over_expired_task(connection, task.context.task_id, asking)
         return await _record_in_transaction(
             connection, write_target=task.rules.write_target, answers=kept, by=asking.actor
         )
@@ -362,7 +375,7 @@ async def _record_late_answers(
 REFUSALS: Mapping[str, type[AppError]] = {
     "unauthorized": BadCredential,
     "unknown": TaskNotFound,
-    "closed": ClosedToRaters,
+    "closed": CampaignClosedToRaters,
     "outdated": CampaignSettingsChanging,
     "handed_in": TaskHandedIn,
     "final": JudgedAlready,
@@ -371,14 +384,18 @@ REFUSALS: Mapping[str, type[AppError]] = {
 }
 
 
-def _raise_first_refusal(given: Sequence[SentAnswer], outcomes: Sequence[AnswerOutcome], *, whole: bool) -> None:
+def _raise_first_refusal(
+    given: Sequence[SentAnswer], outcomes: Sequence[AnswerOutcome], *, all_or_nothing: bool
+) -> None:
     """Raise the error for the first refused answer, naming all refused answers."""
     bad = [i for i, one in enumerate(outcomes) if one.verdict not in STORED]
     if not bad:
         return
     kind = REFUSALS[outcomes[bad[0]].verdict]
     places = (
-        tuple(Place(("body", i), REFUSALS[outcomes[i].verdict].title()) for i in bad[:MOST_PLACES]) if whole else ()
+        tuple(Place(("body", i), REFUSALS[outcomes[i].verdict].title()) for i in bad[:MOST_PLACES])
+        if all_or_nothing
+        else ()
     )
     error = kind(places=places)
     if kind is StaleJudgment:

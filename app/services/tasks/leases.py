@@ -59,7 +59,7 @@ async def lease_task(service: JudgingService, *, rater: ActingRater) -> LeaseRes
     asking, why = await service.run_transaction_in_thread(partial(_ask, rater=rater))
     if why is not None:
         return LeaseResult(None, why)
-    leased = await service.recorder.run_transaction(partial(leases.lease_held_or_next_task, asking=asking))
+    leased = await service.recorder.run_transaction(partial(leases.lease_held_or_next_task, request=asking))
     if isinstance(leased, leases.RaterCredentialEnded):
         raise BadCredential
     if isinstance(leased, leases.NoTaskReason):
@@ -126,11 +126,11 @@ async def extend_lease(
             return CampaignWriteQueue(flush, lambda one: one.task_id, lambda _: True, at_once=True, sharing=BEATS_SHARE)
 
         beat = Heartbeat(rater.token_id, rater.rater_id, task.context.task_id, tuple(events), rater.session_id)
-        return service.recorder.submit(
-            ("beats", *write_target.flush_group_key), lane, [beat], actor=rater.actor, whole=False
+        return service.recorder.queue_and_await_flush(
+            ("beats", *write_target.flush_group_key), lane, [beat], actor=rater.actor, all_or_nothing=False
         )
 
-    task, (beaten,) = await service.write_by_current_rules(
+    task, (beaten,) = await service.retry_write_on_settings_change(
         public_id, rater, beat_as_asked, lambda one: one.standing == "outdated"
     )
     if beaten.standing == "unauthorized":
@@ -142,7 +142,7 @@ async def extend_lease(
     if beaten.standing == "lapsed":
         asking = make_lease_request(rater, task.rules.lease_duration)
         again = await service.recorder.run_transaction(
-            partial(leases.renew_lapsed_lease, asking=asking, task_id=task.context.task_id)
+            partial(leases.renew_lapsed_lease, request=asking, task_id=task.context.task_id)
         )
         return LeaseExtension(again.leased_until if again is not None else None, surplus=False)
     return LeaseExtension(beaten.leased_until, surplus=beaten.standing == "surplus")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from app.domain.attention import KIND, ROLE
+from app.domain.attention_checks import KIND, ROLE
 from app.domain.errors import Conflict, Invalid, Place
 from app.services.campaigns import audit
 from app.stats.ratings import RatingRole
@@ -134,7 +134,7 @@ def _move(session: Session, campaign_id: int, task: tasks.Row, rater_id: int | N
     """Free a task for a rater or for its bucket, and return the name under which the task continues."""
     tasks.record_how_lease_ended(session, campaign_id, task.id, "reassigned")
     task_id, name = task.id, task.public_id
-    if leases_handover.has_judgments_not_counting_for_rater(session, campaign_id, task.id, besides=rater_id):
+    if leases_handover.has_judgments_not_counting_for_rater(session, campaign_id, task.id, rater_id=rater_id):
         task_id = leases_handover.replace_locked_task_with_empty_copy(session, campaign_id, task.id, actor=actor)
         name = tasks.load_task_public_id(session, campaign_id, task_id)
     tasks.free_task(session, campaign_id, task_id, {"rater_id": rater_id, "pooled": False})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.design.design import Presentation
+from app.design.design_choices import Presentation
 from app.domain.errors import Conflict
 from app.domain.instructions import extract_instruction_text
 from app.domain.media_types import ShownMedia
@@ -13,10 +13,10 @@ from app.protocols import RaterForm, get_protocol, list_judged_levels, make_rate
 from app.protocols.base import Basis, Level, Protocol, Side, parse_scoring_options
 from app.services.campaigns.campaigns import PRESENTATIONS
 from app.services.campaigns.protocols import ProtocolNameAndOptions
-from app.services.media.shown_media import extract_text_without_media, load_shown_media_by_text
+from app.services.media.shown_media import extract_text_or_transcript, load_shown_media_by_text
 from app.services.tasks.judging_rules import load_judging_rules
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, list_visible_prefilled_errors
-from app.services.tasks.tasks import OwnAnswers, TaskView, make_task_view
+from app.services.tasks.tasks import OwnAnswersByAddress, TaskView, make_task_view
 from app.storage import campaigns, test_sets
 from app.storage.db import Session
 
@@ -74,7 +74,7 @@ def make_task_preview(
         items=items,
         display=rules.display,
     )
-    return make_task_view(sheet, OwnAnswers({}, {}), "leased"), tuple(forms.values())
+    return make_task_view(sheet, OwnAnswersByAddress({}, {}), "leased"), tuple(forms.values())
 
 
 def _judged_by(written: ProtocolNameAndOptions, basis: Basis) -> tuple[Protocol[Any], Mapping[Level, RaterForm]]:
@@ -136,7 +136,7 @@ def _segment(
         source.id,
         "" if of_source else source.source,
         "" if of_text else output.text,
-        {name: extract_text_without_media(text) or "" for name, text in source.references.items()},
+        {name: extract_text_or_transcript(text) or "" for name, text in source.references.items()},
         prefill,
         None if of_source or of_text else output.alignment,
         extract_instruction_text(said),

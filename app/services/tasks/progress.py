@@ -15,9 +15,9 @@ from app.services.tasks import progress_counts as counted
 from app.services.tasks.progress_cache import (
     DAY,
     DONE,
+    CampaignProgressTallies,
     ImportedTaskSize,
     ProgressCountCache,
-    ProgressTallies,
     ProgressTally,
 )
 from app.services.tasks.progress_counts import TaskWithCounts
@@ -52,53 +52,60 @@ def _part(told: str) -> tuple[int, str]:
 
 
 def make_campaign_progress(
-    session: Session, seen: ProgressFingerprint, visibility: ProgressVisibility, cache: ProgressCountCache | None = None
+    session: Session,
+    fingerprint: ProgressFingerprint,
+    visibility: ProgressVisibility,
+    cache: ProgressCountCache | None = None,
 ) -> Progress:
     """Make the progress of a campaign, as far as the reader may see it. cache: holds the counts of earlier calls."""
-    everybody = progress.load_raters_and_plan_membership(session, seen.campaign_id)
+    everybody = progress.load_raters_and_plan_membership(session, fingerprint.campaign_id)
     raters = [one for one in everybody if visibility.team is None or one.team == visibility.team]
     cache = cache or ProgressCountCache()
-    rows = cache.load_cached_tasks_not_withdrawn(session, seen)
-    counts = cache.tally_judgments(session, seen, rows)
+    rows = cache.load_cached_tasks_not_withdrawn(session, fingerprint)
+    counts = cache.tally_judgments(session, fingerprint, rows)
     sources = _ProgressCounts(visibility, raters, counts)
     tasks = sources.tasks(rows)
     whole = visibility.team is None
-    plan = progress.load_plan_version_and_workload_entropy(session, seen.campaign_id) if whole else None
+    plan = progress.load_plan_version_and_workload_entropy(session, fingerprint.campaign_id) if whole else None
     balance = counted.measure_work_balance(raters, tasks, plan) if visibility.team is None else None
-    began = cache.load_first_lease_time_by_rater(session, seen, everybody)
-    forecast = counted.forecast_completion(raters, began, tasks, seen)
-    find_idle = partial(cache.load_raters_without_tasks, session, seen, everybody, began, rows)
+    began = cache.load_first_lease_time_by_rater(session, fingerprint, everybody)
+    forecast = counted.forecast_completion(raters, began, tasks, fingerprint)
+    find_idle = partial(cache.load_raters_without_tasks, session, fingerprint, everybody, began, rows)
     return Progress(
-        campaign=seen.key,
-        state=seen.state,
-        at=seen.at,
-        data_version=seen.data_version,
-        total=counted.sum_work_amounts(tasks),
+        campaign=fingerprint.key,
+        state=fingerprint.state,
+        at=fingerprint.at,
+        data_version=fingerprint.data_version,
+        total=counted.sum_work_counts(tasks),
         share=counted.compute_share_handed_in(tasks),
-        states=counted.sum_work_amounts_by_state(tasks),
-        pace=counted.measure_campaign_pace(tasks, seen.at),
+        states=counted.sum_work_counts_by_state(tasks),
+        pace=counted.measure_campaign_pace(tasks, fingerprint.at),
         forecast=forecast,
-        deadline=_deadline(parse_deadline(get_campaign(session, seen.key).settings), seen, tasks, forecast),
+        deadline=_deadline(
+            parse_deadline(get_campaign(session, fingerprint.key).settings), fingerprint, tasks, forecast
+        ),
         balance=balance,
         groups=sources.groups() if visibility.team is None else None,
         leases=counted.summarize_leases(tasks, raters, visibility),
         open_flags=sum(one.open_flags for one in raters),
         buckets=counted.summarize_bucket_progress(tasks) if visibility.team is None else None,
-        raters=counted.summarize_raters(raters, began, tasks, seen.at) if visibility.raters else None,
-        systems=sources.systems(progress.load_systems(session, seen.campaign_id)) if visibility.systems else None,
+        raters=counted.summarize_raters(raters, began, tasks, fingerprint.at) if visibility.raters else None,
+        systems=sources.systems(progress.load_systems(session, fingerprint.campaign_id))
+        if visibility.systems
+        else None,
         warnings=[
-            *_old_counts(counts, seen),
-            *counted.list_work_balance_warnings(balance, seen.state),
-            *_idle(session, seen, visibility, raters, find_idle),
+            *_old_counts(counts, fingerprint),
+            *counted.list_work_balance_warnings(balance, fingerprint.state),
+            *_idle(session, fingerprint, visibility, raters, find_idle),
         ],
     )
 
 
-def _old_counts(counts: ProgressTallies, seen: ProgressFingerprint) -> list[str]:
+def _old_counts(counts: CampaignProgressTallies, fingerprint: ProgressFingerprint) -> list[str]:
     if counts.as_of is None:
         return []
     message = (
-        f"judgments are counted as of data version {counts.as_of}, and the campaign has {seen.data_version}; "
+        f"judgments are counted as of data version {counts.as_of}, and the campaign has {fingerprint.data_version}; "
         "a worker is counting them again, which takes a while in a campaign of this size"
     )
     return [message]
@@ -106,7 +113,7 @@ def _old_counts(counts: ProgressTallies, seen: ProgressFingerprint) -> list[str]
 
 def _idle(
     session: Session,
-    seen: ProgressFingerprint,
+    fingerprint: ProgressFingerprint,
     visibility: ProgressVisibility,
     raters: Sequence[progress.Row],
     find_idle: Callable[[], Sequence[str]],
@@ -114,17 +121,20 @@ def _idle(
     """List warnings about raters to whom the plan gives no task, among those whom the reader may see."""
     ours = None if visibility.team is None else {one.key for one in raters}
     return idle_raters.list_idle_warnings(
-        session, seen.campaign_id, seen.state, find_idle, only=ours, named=visibility.raters
+        session, fingerprint.campaign_id, fingerprint.state, find_idle, visible_raters=ours, with_keys=visibility.raters
     )
 
 
 def _deadline(
-    at: datetime | None, seen: ProgressFingerprint, tasks: Sequence[TaskWithCounts], forecast: CompletionForecast | None
+    at: datetime | None,
+    fingerprint: ProgressFingerprint,
+    tasks: Sequence[TaskWithCounts],
+    forecast: CompletionForecast | None,
 ) -> DeadlineForecast | None:
     """Return the pace that the deadline requires from now on, and whether raters meet it if they continue as before."""
     if at is None:
         return None
-    days = (at - seen.at) / DAY
+    days = (at - fingerprint.at) / DAY
     left = sum(one.row.state not in DONE for one in tasks)
     needed = left / days if days > 0 else None if left else 0.0
     on_time = True if tasks and not left else False if days <= 0 else None
@@ -139,7 +149,7 @@ class _ProgressCounts:
 
     visibility: ProgressVisibility
     raters: Sequence[progress.Row]
-    counts: ProgressTallies
+    counts: CampaignProgressTallies
 
     def tasks(self, rows: Iterable[progress.Row]) -> list[TaskWithCounts]:
         ours = {one.id for one in self.raters} if self.visibility.team is not None else None

@@ -41,7 +41,7 @@ class ProgressTally:
     first: datetime | None = None
     last: datetime | None = None
 
-    def with_answers(self, row: progress_counts.Row, *, rated: bool) -> ProgressTally:
+    def with_added_judgments(self, row: progress_counts.Row, *, rated: bool) -> ProgressTally:
         """Return the tally with further judgments. rated: whether these are the first ones of an item that counts."""
         first = row.first if self.first is None else min(self.first, row.first)
         last = row.last if self.last is None else max(self.last, row.last)
@@ -58,7 +58,7 @@ class ImportedTaskSize:
 
 
 @dataclass(slots=True)
-class ProgressTallies:
+class CampaignProgressTallies:
     """The counts of a campaign. recent: judgments of the last day, by task.
 
     imported: segments and words of tasks that were imported with their answers, by task. as_of: the data version of the
@@ -72,10 +72,10 @@ class ProgressTallies:
     imported: Mapping[int, ImportedTaskSize] = field(default_factory=dict)
     as_of: int | None = None
 
-    def copy(self) -> ProgressTallies:
+    def copy(self) -> CampaignProgressTallies:
         """Return a copy that can be read while counting continues."""
         recent = Counter(self.recent)
-        return ProgressTallies(dict(self.tasks), dict(self.systems), dict(self.groups), recent, self.imported)
+        return CampaignProgressTallies(dict(self.tasks), dict(self.systems), dict(self.groups), recent, self.imported)
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class _StoredTallies:
     at: datetime
     known: frozenset[int]
     newest: int = 0
-    counts: ProgressTallies = field(default_factory=ProgressTallies)
+    counts: CampaignProgressTallies = field(default_factory=CampaignProgressTallies)
     done: set[int] = field(default_factory=set)
     minutes: defaultdict[datetime, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
 
@@ -127,35 +127,39 @@ class ProgressCountCache:
         self._campaigns: OrderedDict[int, _Campaign] = OrderedDict()
         self._lock = threading.Lock()
 
-    def load_cached_tasks_not_withdrawn(self, session: Session, seen: ProgressFingerprint) -> Sequence[progress.Row]:
+    def load_cached_tasks_not_withdrawn(
+        self, session: Session, fingerprint: ProgressFingerprint
+    ) -> Sequence[progress.Row]:
         """Return the campaign's tasks that are not withdrawn. Parts that have changed are read again."""
-        campaign = self._campaign(seen)
+        campaign = self._campaign(fingerprint)
         with campaign.lock:
             known = campaign.tasks or {}
-            changed = [part for part, digest in seen.tasks.items() if part not in known or known[part][0] != digest]
-            if changed or known.keys() != seen.tasks.keys():
-                campaign.tasks = known = _read_again(session, seen, known, changed)
+            changed = [
+                part for part, digest in fingerprint.tasks.items() if part not in known or known[part][0] != digest
+            ]
+            if changed or known.keys() != fingerprint.tasks.keys():
+                campaign.tasks = known = _read_again(session, fingerprint, known, changed)
             rows = [row for part in sorted(known) for row in known[part][1]]
-        leased = {row.id: row for row in progress.load_leased_tasks(session, seen.campaign_id)}
+        leased = {row.id: row for row in progress.load_leased_tasks(session, fingerprint.campaign_id)}
         return [leased.get(row.id, row) for row in rows] if leased else rows
 
     def load_first_lease_time_by_rater(
-        self, session: Session, seen: ProgressFingerprint, raters: Iterable[progress.Row]
+        self, session: Session, fingerprint: ProgressFingerprint, raters: Iterable[progress.Row]
     ) -> Mapping[int, datetime]:
         """Return when raters leased their first task, by rater; read once for each rater who has begun."""
-        campaign = self._campaign(seen)
+        campaign = self._campaign(fingerprint)
         with campaign.lock:
             if missing := [one.id for one in raters if one.id not in campaign.began]:
                 campaign.began = {
                     **campaign.began,
-                    **progress.load_first_lease_time_by_rater(session, seen.campaign_id, missing),
+                    **progress.load_first_lease_time_by_rater(session, fingerprint.campaign_id, missing),
                 }
             return campaign.began
 
     def load_raters_without_tasks(
         self,
         session: Session,
-        seen: ProgressFingerprint,
+        fingerprint: ProgressFingerprint,
         raters: Iterable[progress.Row],
         began: Mapping[int, datetime],
         tasks: Iterable[progress.Row],
@@ -165,56 +169,64 @@ class ProgressCountCache:
         A rater who has begun or holds a task is never one of them, so only the others are looked up in the plan.
         """
         busy = {row.rater_id for row in tasks} | set(began)
-        asked = (seen.at, seen.plan, *(one.key for one in raters if one.state == "active" and one.id not in busy))
-        campaign = self._campaign(seen)
+        asked = (
+            fingerprint.at,
+            fingerprint.plan,
+            *(one.key for one in raters if one.state == "active" and one.id not in busy),
+        )
+        campaign = self._campaign(fingerprint)
         with campaign.lock:
             if len(asked) == 2:
                 return []
             if campaign.idle is None or campaign.idle[0] != asked:
                 keys = [str(key) for key in asked[2:]]
-                campaign.idle = asked, idle_raters.load_unassigned_rater_keys(session, seen.campaign_id, keys)
+                campaign.idle = asked, idle_raters.load_unassigned_rater_keys(session, fingerprint.campaign_id, keys)
             return campaign.idle[1]
 
     def tally_judgments(
-        self, session: Session, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
-    ) -> ProgressTallies:
+        self, session: Session, fingerprint: ProgressFingerprint, tasks: Sequence[progress.Row]
+    ) -> CampaignProgressTallies:
         """Return the counts of what is judged now. tasks: those of the campaign that are not withdrawn."""
-        campaign, known = self._campaign(seen), frozenset(row.id for row in tasks)
+        campaign, known = self._campaign(fingerprint), frozenset(row.id for row in tasks)
         with campaign.lock:
             before = campaign.kept
-            if before is not None and _goes_on(session, before, seen, known):
+            if before is not None and _goes_on(session, before, fingerprint, known):
                 # The counts are not cached while they change, so that after an error everything is counted again.
                 campaign.kept = None
-                kept, is_old = _update(session, before, seen, tasks), False
+                kept, is_old = _update(session, before, fingerprint, tasks), False
             else:
-                kept, is_old = self._start(session, before, seen, tasks)
+                kept, is_old = self._start(session, before, fingerprint, tasks)
             is_late = before is not None and before.version > kept.version
             campaign.kept = before if is_late else kept
             counts = kept.counts.copy()
         self._forget_others()
         return replace(counts, as_of=kept.version) if is_old else counts
 
-    def _campaign(self, seen: ProgressFingerprint) -> _Campaign:
+    def _campaign(self, fingerprint: ProgressFingerprint) -> _Campaign:
         """Return the cache entry of a campaign, and mark it as the one used last."""
         with self._lock:
-            campaign = self._campaigns.setdefault(seen.campaign_id, _Campaign())
-            self._campaigns.move_to_end(seen.campaign_id)
+            campaign = self._campaigns.setdefault(fingerprint.campaign_id, _Campaign())
+            self._campaigns.move_to_end(fingerprint.campaign_id)
         return campaign
 
     def _start(
-        self, session: Session, before: _StoredTallies | None, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
+        self,
+        session: Session,
+        before: _StoredTallies | None,
+        fingerprint: ProgressFingerprint,
+        tasks: Sequence[progress.Row],
     ) -> tuple[_StoredTallies, bool]:
         """Return counts from those that a worker stored, or count everything; and whether the counts are old.
 
         They are if more than answers were added since: then they are those of the worker or of the look before.
         """
-        body = None if self._find_stored is None else self._find_stored(session, seen)
+        body = None if self._find_stored is None else self._find_stored(session, fingerprint)
         if body is None:
             self.counted_anew += 1
-            return _count_anew(session, seen, tasks), False
+            return _count_anew(session, fingerprint, tasks), False
         stored = _stored_form().validate_json(body)
-        if _goes_on(session, stored, seen, frozenset(row.id for row in tasks)):
-            return _update(session, stored, seen, tasks), False
+        if _goes_on(session, stored, fingerprint, frozenset(row.id for row in tasks)):
+            return _update(session, stored, fingerprint, tasks), False
         return (before if before is not None and before.version > stored.version else stored), True
 
     def _forget_others(self) -> None:
@@ -228,45 +240,51 @@ class ProgressCountCache:
 
 def _read_again(
     session: Session,
-    seen: ProgressFingerprint,
+    fingerprint: ProgressFingerprint,
     known: Mapping[int, tuple[str, Sequence[progress.Row]]],
     changed: Sequence[int],
 ) -> Mapping[int, tuple[str, Sequence[progress.Row]]]:
     """Return the tasks of every part, after reading the changed parts again."""
     read: dict[int, list[progress.Row]] = {part: [] for part in changed}
     asked = changed if known else None
-    for row in progress.load_tasks_not_withdrawn(session, seen.campaign_id, asked) if changed else ():
+    for row in progress.load_tasks_not_withdrawn(session, fingerprint.campaign_id, asked) if changed else ():
         read[row.id >> progress.BITS].append(row)
-    return {part: (digest, read[part] if part in read else known[part][1]) for part, digest in seen.tasks.items()}
+    return {
+        part: (digest, read[part] if part in read else known[part][1]) for part, digest in fingerprint.tasks.items()
+    }
 
 
-def _goes_on(session: Session, kept: _StoredTallies, seen: ProgressFingerprint, known: frozenset[int]) -> bool:
+def _goes_on(session: Session, kept: _StoredTallies, fingerprint: ProgressFingerprint, known: frozenset[int]) -> bool:
     """Return whether only answers have been added since, and the set of tasks is the same."""
-    if (kept.plan, kept.known) != (seen.plan, known) or kept.version > seen.data_version or kept.at > seen.at:
+    if (
+        (kept.plan, kept.known) != (fingerprint.plan, known)
+        or kept.version > fingerprint.data_version
+        or kept.at > fingerprint.at
+    ):
         return False
-    versions = {"after": kept.version, "version": seen.data_version}
-    return kept.version == seen.data_version or progress_counts.have_only_answers_changed_data(
-        session, seen.campaign_id, **versions
+    versions = {"after": kept.version, "version": fingerprint.data_version}
+    return kept.version == fingerprint.data_version or progress_counts.have_only_answers_changed_data(
+        session, fingerprint.campaign_id, **versions
     )
 
 
 def _update(
-    session: Session, kept: _StoredTallies, seen: ProgressFingerprint, tasks: Sequence[progress.Row]
+    session: Session, kept: _StoredTallies, fingerprint: ProgressFingerprint, tasks: Sequence[progress.Row]
 ) -> _StoredTallies:
     """Add to counts what raters have done since, and return them."""
-    _add_answers(session, kept, seen)
-    _move_tasks(session, kept, seen.campaign_id, tasks)
-    _forget_minutes(kept, seen.at)
+    _add_answers(session, kept, fingerprint)
+    _move_tasks(session, kept, fingerprint.campaign_id, tasks)
+    _forget_minutes(kept, fingerprint.at)
     return kept
 
 
-def tally_and_encode_judgments(session: Session, seen: ProgressFingerprint) -> bytes:
+def tally_and_encode_judgments(session: Session, fingerprint: ProgressFingerprint) -> bytes:
     """Count everything in a campaign, and return the counts in the form that `FindStored` returns.
 
     The time depends on the number of judgments: some four seconds for a million.
     """
-    tasks = progress.load_tasks_not_withdrawn(session, seen.campaign_id)
-    return _stored_form().dump_json(_count_anew(session, seen, tasks))
+    tasks = progress.load_tasks_not_withdrawn(session, fingerprint.campaign_id)
+    return _stored_form().dump_json(_count_anew(session, fingerprint, tasks))
 
 
 @cache
@@ -274,16 +292,16 @@ def _stored_form() -> TypeAdapter[_StoredTallies]:
     return TypeAdapter(_StoredTallies)
 
 
-def _count_anew(session: Session, seen: ProgressFingerprint, tasks: Sequence[progress.Row]) -> _StoredTallies:
+def _count_anew(session: Session, fingerprint: ProgressFingerprint, tasks: Sequence[progress.Row]) -> _StoredTallies:
     known = frozenset(row.id for row in tasks)
-    kept = _StoredTallies(seen.data_version, seen.plan, seen.at, known)
+    kept = _StoredTallies(fingerprint.data_version, fingerprint.plan, fingerprint.at, known)
     by_kind: Mapping[str, dict[int, ProgressTally]] = {
         "task": kept.counts.tasks,
         "system": kept.counts.systems,
         "group": kept.counts.groups,
     }
     rows = progress_counts.count_items_and_judgments(
-        session, seen.campaign_id, version=seen.data_version, since=seen.at - DAY
+        session, fingerprint.campaign_id, version=fingerprint.data_version, since=fingerprint.at - DAY
     )
     for row in rows:
         if row.what == "minute":
@@ -294,36 +312,38 @@ def _count_anew(session: Session, seen: ProgressFingerprint, tasks: Sequence[pro
         if row.what == "task" and row.done:
             kept.done.add(row.id)
     if any(row.state == "imported" for row in tasks):
-        kept.counts.imported = _count_imported(session, seen)
+        kept.counts.imported = _count_imported(session, fingerprint)
     return kept
 
 
-def _count_imported(session: Session, seen: ProgressFingerprint) -> Mapping[int, ImportedTaskSize]:
+def _count_imported(session: Session, fingerprint: ProgressFingerprint) -> Mapping[int, ImportedTaskSize]:
     """Return the size of tasks that were imported with their answers, by task. No rater's answer changes it."""
-    characters = None if has_word_spaces(get_campaign(session, seen.key).source_language) else CHARACTERS_A_WORD
-    rows = progress.load_imported_task_sizes(session, seen.campaign_id, characters_per_word=characters)
+    characters = None if has_word_spaces(get_campaign(session, fingerprint.key).source_language) else CHARACTERS_A_WORD
+    rows = progress.load_imported_task_sizes(session, fingerprint.campaign_id, characters_per_word=characters)
     return {row.id: ImportedTaskSize(row.segments, row.words) for row in rows}
 
 
-def _add_answers(session: Session, kept: _StoredTallies, seen: ProgressFingerprint) -> None:
+def _add_answers(session: Session, kept: _StoredTallies, fingerprint: ProgressFingerprint) -> None:
     """Count the judgments between the stored data version and this one."""
     after, counts = kept.newest, kept.counts
     begun: set[int] = set()
-    if kept.version < seen.data_version:
+    if kept.version < fingerprint.data_version:
         for row in progress_counts.count_new_judgments_by_item(
-            session, seen.campaign_id, after=after, version=seen.data_version
+            session, fingerprint.campaign_id, after=after, version=fingerprint.data_version
         ):
             first = not row.begun and row.item not in begun
             begun.add(row.item)
-            counts.tasks[row.task_id] = counts.tasks[row.task_id].with_answers(row, rated=first and row.role == 0)
+            counts.tasks[row.task_id] = counts.tasks[row.task_id].with_added_judgments(
+                row, rated=first and row.role == 0
+            )
             if row.group_id is not None:
-                counts.groups[row.group_id] = counts.groups[row.group_id].with_answers(row, rated=first)
+                counts.groups[row.group_id] = counts.groups[row.group_id].with_added_judgments(row, rated=first)
             for system in row.systems if row.role == 0 else ():
-                counts.systems[system] = counts.systems[system].with_answers(row, rated=first)
+                counts.systems[system] = counts.systems[system].with_added_judgments(row, rated=first)
             kept.newest = max(kept.newest, row.newest)
-            if row.minute > seen.at - DAY:
+            if row.minute > fingerprint.at - DAY:
                 _count_minute(kept, row.task_id, row.minute, row.n)
-    kept.version, kept.at = seen.data_version, seen.at
+    kept.version, kept.at = fingerprint.data_version, fingerprint.at
 
 
 def _move_tasks(session: Session, kept: _StoredTallies, campaign_id: int, tasks: Sequence[progress.Row]) -> None:

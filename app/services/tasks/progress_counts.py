@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from app.design.entropy import TOLERANCE, normalized_entropy_of_counts
+from app.design.entropy import TOLERANCE, compute_normalized_entropy_of_counts
 from app.services.tasks.progress_cache import DAY, DONE
 from app.services.tasks.progress_view import (
     BucketProgress,
@@ -18,12 +18,12 @@ from app.services.tasks.progress_view import (
     ProgressFingerprint,
     ProgressVisibility,
     RaterProgress,
-    TaskStateAmount,
     WorkBalance,
     WorkCounts,
+    WorkInTaskState,
 )
 from app.stats.timing.campaign_end_forecast import RaterHandInHistory, forecast_campaign_end
-from app.stats.timing.campaign_end_forecast import tasks_per_time_unit as usual_pace
+from app.stats.timing.campaign_end_forecast import compute_tasks_per_time_unit as usual_pace
 from app.storage import progress
 
 DRAWS = 200
@@ -46,7 +46,7 @@ class TaskWithCounts:
     last: datetime | None
 
 
-def sum_work_amounts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
+def sum_work_counts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
     """Return how much work some tasks contain, and how much of it is judged."""
     return WorkCounts(
         tasks=len(tasks),
@@ -57,11 +57,11 @@ def sum_work_amounts(tasks: Sequence[TaskWithCounts]) -> WorkCounts:
     )
 
 
-def sum_work_amounts_by_state(tasks: Sequence[TaskWithCounts]) -> list[TaskStateAmount]:
+def sum_work_counts_by_state(tasks: Sequence[TaskWithCounts]) -> list[WorkInTaskState]:
     """Return the same amounts for each state of a task."""
     by_state = {state: [one for one in tasks if one.row.state == state] for state in STATES}
     return [
-        TaskStateAmount(state=state, **sum_work_amounts(mine).model_dump())
+        WorkInTaskState(state=state, **sum_work_counts(mine).model_dump())
         for state, mine in by_state.items()
         if mine or state != "imported"
     ]
@@ -113,13 +113,13 @@ def forecast_completion(
     raters: Sequence[progress.Row],
     first_leases: Mapping[int, datetime],
     tasks: Sequence[TaskWithCounts],
-    seen: ProgressFingerprint,
+    fingerprint: ProgressFingerprint,
 ) -> CompletionForecast | None:
     """Forecast the end by resampling the gaps between hand-ins; None while nobody works.
 
     The seed depends only on the data. first_leases: when raters leased their first task, by rater.
     """
-    if seen.state != "open":
+    if fingerprint.state != "open":
         return None
     work = _workloads(raters, first_leases, tasks)
     active = {one.id for one in raters if one.state == "active"}
@@ -127,7 +127,11 @@ def forecast_completion(
     shared = sum(one.row.rater_id is None and one.row.state == "free" for one in tasks)
     end = (
         forecast_campaign_end(
-            present, shared=shared, now=seen.at.timestamp(), rng=(seen.campaign_id, seen.data_version), draws=DRAWS
+            present,
+            shared=shared,
+            now=fingerprint.at.timestamp(),
+            rng=(fingerprint.campaign_id, fingerprint.data_version),
+            draws=DRAWS,
         )
         if present
         else None
@@ -214,7 +218,7 @@ def measure_work_balance(
         return None
     planned = plan.normalized_entropy if plan is not None else None
     return WorkBalance(
-        normalized_entropy=normalized_entropy_of_counts(counted),
+        normalized_entropy=compute_normalized_entropy_of_counts(counted),
         planned=None if planned is None else float(planned),
         raters=len(counted),
         least=min(counted),

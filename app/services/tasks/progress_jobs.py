@@ -12,14 +12,14 @@ from contextvars import ContextVar
 from datetime import timedelta
 
 from app.domain.errors import Unavailable
-from app.reports.kit.report import ReportWork, StoredReport, make_undivided_work
+from app.reports.kit.report import ReportComputation, StoredReport, make_undivided_computation
 from app.reports.kit.store import make_report_key_from_parts
 from app.services.jobs import jobs
 from app.services.tasks import progress
 from app.services.tasks.progress_cache import tally_and_encode_judgments
 from app.services.tasks.progress_view import ProgressFingerprint, ProgressVisibility
 from app.storage import jobs as stored_jobs
-from app.storage import judgments, progress_counts, reports
+from app.storage import progress_counts, reports, staged_judgments
 from app.storage.db import Database, Session
 from app.storage.reports import ReportKey
 
@@ -45,27 +45,27 @@ class _CountsMissing(Exception):
     """No worker has counted this campaign yet."""
 
 
-def find_stored_progress_counts(session: Session, seen: ProgressFingerprint) -> bytes | None:
+def find_or_request_progress_counts(session: Session, fingerprint: ProgressFingerprint) -> bytes | None:
     """Return the latest counts that a worker stored; None if a process can count the campaign itself.
 
-    If they are missing or old, the block of `request_missing_counts` asks for them.
+    If they are missing or old, the block of `request_missing_progress_counts` asks for them.
     """
-    key = _key(session, seen)
+    key = _key(session, fingerprint)
     current = reports.find_report(session, key)
     if current is not None:
         return current
-    old = reports.find_newest_report(session, seen.campaign_id, KIND)
-    if old is None and not judgments.has_more_judgments_than(session, [seen.campaign_id], MOST_COUNTED):
+    old = reports.find_newest_report(session, fingerprint.campaign_id, KIND)
+    if old is None and not staged_judgments.has_more_judgments_than(session, [fingerprint.campaign_id], MOST_COUNTED):
         return None
     if (wanted := _WANTED.get()) is not None:
-        wanted.append(jobs.JobRequest(KIND, key, {seen.key: key.data_version}, {}, weight="heavy"))
+        wanted.append(jobs.JobRequest(KIND, key, {fingerprint.key: key.data_version}, {}, weight="heavy"))
     if old is None:
         raise _CountsMissing
     return old
 
 
 @contextmanager
-def request_missing_counts(database: Database) -> Iterator[None]:
+def request_missing_progress_counts(database: Database) -> Iterator[None]:
     """Ask a worker for the counts that this block needs. Raises JudgmentsNotYetCounted if there are none at all.
 
     The block must contain the transaction, because the request needs a connection of its own.
@@ -98,10 +98,10 @@ def _request(database: Database, request: jobs.JobRequest) -> str:
     return job.waiting or job.job
 
 
-def make_progress_counts_work(database: Database, request: jobs.JobRequest) -> ReportWork[bytes]:
+def make_progress_counts_computation(database: Database, request: jobs.JobRequest) -> ReportComputation[bytes]:
     """Return the work of counting."""
     (campaign,) = request.campaigns
-    return make_undivided_work(lambda: _count(database, campaign))
+    return make_undivided_computation(lambda: _count(database, campaign))
 
 
 def _count(database: Database, campaign: str) -> bytes:
@@ -109,19 +109,19 @@ def _count(database: Database, campaign: str) -> bytes:
         return tally_and_encode_judgments(session, progress.load_progress_fingerprint(session, campaign, WHOLE))
 
 
-def sum_stored_counts(report: StoredReport) -> dict[str, int]:
+def sum_stored_progress_counts(report: StoredReport) -> dict[str, int]:
     """Return how much was counted, for people who ask for the result of the job."""
     counts = json.loads(report.body)["counts"]["tasks"].values()
     return {"tasks": len(counts), "judgments": sum(each["judgments"] for each in counts)}
 
 
-def _key(session: Session, seen: ProgressFingerprint) -> ReportKey:
+def _key(session: Session, fingerprint: ProgressFingerprint) -> ReportKey:
     """Return the key of the counts that should be there.
 
     Answers are added to stored counts, so their versions change the key only after each STEP. Plans and new tasks may
     come without a version.
     """
-    last = progress_counts.find_last_data_version_not_from_answers(session, seen.campaign_id)
-    version = last + (seen.data_version - last) // STEP * STEP
-    parts = [seen.plan, sum(int(digest.partition(",")[0]) for digest in seen.tasks.values())]
-    return make_report_key_from_parts(seen.campaign_id, KIND, version, parts, seed=0, method_version=VERSION)
+    last = progress_counts.find_last_data_version_not_from_answers(session, fingerprint.campaign_id)
+    version = last + (fingerprint.data_version - last) // STEP * STEP
+    parts = [fingerprint.plan, sum(int(digest.partition(",")[0]) for digest in fingerprint.tasks.values())]
+    return make_report_key_from_parts(fingerprint.campaign_id, KIND, version, parts, seed=0, method_version=VERSION)

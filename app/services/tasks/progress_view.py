@@ -62,7 +62,7 @@ class WorkCounts(FrozenBaseModel):
     judgments: int
 
 
-class TaskStateAmount(WorkCounts):
+class WorkInTaskState(WorkCounts):
     """What is in one state."""
 
     state: str
@@ -183,7 +183,7 @@ class Progress(FrozenBaseModel):
     share: float | None = Field(
         description="Share of all segments that are handed in; of tasks if segments are unknown."
     )
-    states: list[TaskStateAmount]
+    states: list[WorkInTaskState]
     pace: CampaignPace
     forecast: CompletionForecast | None
     deadline: DeadlineForecast | None = Field(None, description="Null if the settings have none.")

@@ -14,7 +14,7 @@ from app.domain.media_types import ShownMedia
 from app.protocols import RaterForm, assign_error_ids
 from app.protocols.base import Basis, Level, Protocol, Side, Span
 from app.services.campaigns.display_settings import AS_STORED, DisplaySettings
-from app.services.media.shown_media import extract_text_without_media, load_shown_media_by_text
+from app.services.media.shown_media import extract_text_or_transcript, load_shown_media_by_text
 from app.services.tasks.judging_rules import load_judging_rules
 from app.storage import tasks
 from app.storage.db import Session
@@ -129,7 +129,7 @@ def load_task_content(session: Session, public_id: str) -> TaskContent:
 def _items(session: Session, row: tasks.Row) -> dict[int, ItemContent]:
     around: dict[tuple[int, bool], list[str]] = {}
     for near in tasks.load_surrounding_sources(session, row.campaign_id, row.id, AROUND):
-        if (sentence := extract_text_without_media(near.source)) is not None:
+        if (sentence := extract_text_or_transcript(near.source)) is not None:
             around.setdefault((near.item, near.before), []).append(sentence)
     rows: dict[int, list[tasks.Row]] = {}
     for text in tasks.load_task_texts(session, row.campaign_id, row.id):
@@ -158,7 +158,7 @@ def _segment(row: tasks.Row, media: Mapping[str, ShownMedia]) -> SegmentContent:
     lengths: dict[Side, int] = {"source": len(source or ""), "target": len(text or "")}
     spans = None if row.prefill is None else list_visible_prefilled_errors(row.prefill, lengths)
     instructions = extract_instruction_text(row.instructions)
-    references = {name: extract_text_without_media(one) or "" for name, one in (row.refs or {}).items()}
+    references = {name: extract_text_or_transcript(one) or "" for name, one in (row.refs or {}).items()}
     links = None if of_source or of_text else _alignment(row)
     return SegmentContent(row.segment_id, source, text, references, spans, links, instructions, of_source, of_text)
 

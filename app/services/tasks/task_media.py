@@ -10,16 +10,16 @@ from app.domain.errors import Forbidden
 from app.domain.media_types import ShownMedia
 from app.services.campaigns.media_rules import MediaPlaybackRules
 from app.services.media.library import MediaContent
-from app.services.media.listening import load_heard_stretches
+from app.services.media.listening import load_heard_intervals
 from app.services.media.media_settings import MediaSettings
 from app.services.media.signing import MediaAddressSigner, SignedMediaQuery, open_signed_media
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import TaskContent, load_task_content
 from app.services.tasks.tasks import load_own_task
-from app.stats.timing.listening import HeardStretches
+from app.stats.timing.listening import HeardIntervals
 from app.storage import campaigns
 from app.storage.db import Session
-from app.storage.media.rows import MediaNotFound
+from app.storage.media.media_queries import MediaNotFound
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,17 @@ class NoMediaPlaysLeft(Forbidden):
     published = "MediaPlaysUsed"
 
 
-def sign_task_media(session: Session, policy: MediaSettings, task: str, *, rater: ActingRater) -> SignedTaskMediaFiles:
+def sign_task_media(
+    session: Session, media_settings: MediaSettings, task: str, *, rater: ActingRater
+) -> SignedTaskMediaFiles:
     """Sign the addresses of the files that a task shows. Raises TaskNotFound if the rater never had the task."""
     row = load_own_task(session, task, rater)
     rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
-    until = datetime.now(UTC).replace(microsecond=0) + policy.lifetime
+    until = datetime.now(UTC).replace(microsecond=0) + media_settings.lifetime
     media = {one.id: one for one in list_shown_media(load_task_content(session, task)) if one.id is not None}
     if not media:
         return SignedTaskMediaFiles(until, rules, ())
-    heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, list(media))
+    heard = load_heard_intervals(session, rater.campaign_id, row.id, rater.rater_id, list(media))
     signer = MediaAddressSigner.load(session, task, rater)
     shown = [
         SignedTaskMediaFile(
@@ -72,7 +74,7 @@ def sign_task_media(session: Session, policy: MediaSettings, task: str, *, rater
 
 
 def _playback_state(
-    heard: HeardStretches, duration_ms: int | None, rules: MediaPlaybackRules
+    heard: HeardIntervals, duration_ms: int | None, rules: MediaPlaybackRules
 ) -> tuple[bool, int | None]:
     """Return whether a file was heard to the end, and how often it may still be played."""
     if duration_ms is None:
@@ -87,16 +89,22 @@ def _playback_state(
 
 
 def open_task_media(
-    session: Session, policy: MediaSettings, task: str, public_id: str, signed: SignedMediaQuery, *, rater: ActingRater
+    session: Session,
+    media_settings: MediaSettings,
+    task: str,
+    public_id: str,
+    signed: SignedMediaQuery,
+    *,
+    rater: ActingRater,
 ) -> MediaContent:
     """Open the file at a signed address. Raises TaskNotFound, MediaAddressEnded, MediaNotFound, NoMediaPlaysLeft."""
     row = load_own_task(session, task, rater)
     if not signed.signature:  # an address without a signature names no file
         raise MediaNotFound
-    content = open_signed_media(session, policy, task, public_id, signed, rater=rater)
+    content = open_signed_media(session, media_settings, task, public_id, signed, rater=rater)
     rules = MediaPlaybackRules.from_settings(campaigns.load_campaign(session, rater.campaign).settings)
     if rules.most_plays is not None and content.duration_ms is not None:
-        heard = load_heard_stretches(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
+        heard = load_heard_intervals(session, rater.campaign_id, row.id, rater.rater_id, [public_id])
         if heard[public_id].are_plays_used_up(content.duration_ms, rules.most_plays):
             raise NoMediaPlaysLeft
     return content

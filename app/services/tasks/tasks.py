@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from app.domain.attention import KIND
+from app.domain.attention_checks import KIND
 from app.domain.errors import Conflict, Place
 from app.domain.glossary import GlossaryTerm, TermInText, find_terms, preselect_terms
 from app.domain.markup import parse_markup
-from app.protocols import RaterForm, ShownText, find_text_kinds_of_basis, list_shown_texts
+from app.protocols import RaterForm, ShownText, list_shown_texts, resolve_visible_text_kinds
 from app.services.campaigns.media_rules import MediaPlaybackRules
-from app.services.media.listening import load_heard_stretches
+from app.services.media.listening import load_heard_intervals
 from app.services.people.raters import ActingRater
 from app.services.tasks.task_content import ItemContent, SegmentContent, TaskContent, load_task_content
 from app.services.webhooks.events import record_hand_in_and_milestone_events
 from app.storage import campaigns, comments, tasks
-from app.storage.attention import LAST
+from app.storage.attention_checks import LAST
 from app.storage.db import Session
 from app.storage.tasks import TaskNotFound
 
@@ -34,8 +34,10 @@ class TaskUnfinished(Conflict):
     published = "Unfinished"
 
 
-class TaskLost(Conflict):
+class TaskTakenByAnotherRater(Conflict):
     """Your lease expired and somebody else has this task; your judgments are kept."""
+
+    published = "TaskLost"
 
 
 class TaskHandedIn(Conflict):
@@ -46,7 +48,7 @@ class TaskReleased(Conflict):
     """You gave this task back, so it accepts no new answers; your earlier answers are kept. Lease a task again."""
 
 
-class ClosedToRaters(Conflict):
+class CampaignClosedToRaters(Conflict):
     """The campaign is closed."""
 
     published = "CampaignClosed"
@@ -165,7 +167,7 @@ class TaskView:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnAnswers:
+class OwnAnswersByAddress:
     """A rater's own answers in a task, by address.
 
     to_be_repeated: answers set aside in a reopened task; the rater gives them again, even if answers are final.
@@ -178,7 +180,7 @@ class OwnAnswers:
     @classmethod
     def load(
         cls, session: Session, campaign_id: int, task_id: int, rater_id: int, *, since: datetime | None = None
-    ) -> OwnAnswers:
+    ) -> OwnAnswersByAddress:
         """Load the latest answer at each address. since: the payloads of earlier answers are left out."""
         rows = tasks.load_rater_task_answers(session, campaign_id, task_id, rater_id)
         screens = tasks.load_rater_screen_answers(session, campaign_id, task_id, rater_id)
@@ -197,14 +199,16 @@ def load_task_view(session: Session, public_id: str, *, rater: ActingRater) -> T
     """Return a task that the rater has or had, blind. Raises TaskNotFound."""
     row = load_own_task(session, public_id, rater)
     content = load_task_content(session, public_id)
-    answers = OwnAnswers.load(session, content.campaign_id, content.task_id, rater.rater_id, since=rater.answers_since)
+    answers = OwnAnswersByAddress.load(
+        session, content.campaign_id, content.task_id, rater.rater_id, since=rater.answers_since
+    )
     state = determine_task_state_for_rater(session, row, rater)
     view = make_task_view(content, answers, state, row.leased_until if state == "leased" else None)
     return replace(view, comments=_own_comments(session, content, rater))
 
 
 def make_task_view(
-    content: TaskContent, answers: OwnAnswers, state: State, leased_until: datetime | None = None
+    content: TaskContent, answers: OwnAnswersByAddress, state: State, leased_until: datetime | None = None
 ) -> TaskView:
     """Make the blind view of a task with a rater's own answers."""
     terms = _terms_of_task(content) if content.display.glossary else ()
@@ -280,7 +284,7 @@ def determine_task_state_for_rater(session: Session, row: tasks.Row, rater: Acti
     return "lapsed" if free and last else "surplus"
 
 
-def find_missing_judgments(content: TaskContent, answers: OwnAnswers) -> tuple[MissingJudgmentInfo, ...]:
+def find_missing_judgments(content: TaskContent, answers: OwnAnswersByAddress) -> tuple[MissingJudgmentInfo, ...]:
     """Return the judgments that are asked for and missing, in the order of the task."""
     gaps = []
     for item in content.items.values():
@@ -303,7 +307,7 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, assign
 
     assign_code: assign a code if the task has none; otherwise the caller that judges the work assigns it.
 
-    Raises TaskNotFound, ClosedToRaters, TaskLost, TaskUnfinished naming everything that is missing.
+    Raises TaskNotFound, CampaignClosedToRaters, TaskTakenByAnotherRater, TaskUnfinished naming all that is missing.
     """
     campaign = campaigns.load_campaign(session, rater.campaign, lock=True)
     row = load_own_task(session, public_id, rater, lock=True)
@@ -312,11 +316,11 @@ def hand_in_task(session: Session, public_id: str, *, rater: ActingRater, assign
         given: str | None = row.completion_code
         return given
     if campaign.state == "closed":
-        raise ClosedToRaters
+        raise CampaignClosedToRaters
     if state == "surplus":
-        raise TaskLost
+        raise TaskTakenByAnotherRater
     content = load_task_content(session, public_id)
-    answers = OwnAnswers.load(session, content.campaign_id, content.task_id, rater.rater_id)
+    answers = OwnAnswersByAddress.load(session, content.campaign_id, content.task_id, rater.rater_id)
     rules = MediaPlaybackRules.from_settings(campaign.settings)
     left = find_missing_judgments(content, answers)
     left += find_segments_with_unheard_media(session, content, rater, rules)
@@ -345,7 +349,7 @@ def find_segments_with_unheard_media(
         if media is not None and media.id is not None and media.duration_ms is not None
     ]
     ids = list({str(media.id) for *_, media in places})
-    heard = load_heard_stretches(session, content.campaign_id, content.task_id, rater.rater_id, ids) if ids else {}
+    heard = load_heard_intervals(session, content.campaign_id, content.task_id, rater.rater_id, ids) if ids else {}
     unheard = {
         (item, n): None
         for item, n, media in places
@@ -365,7 +369,7 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
         raise TaskHandedIn
     if state != "leased":
         return
-    back = row.pooled and tasks.free_rest_of_task_chain(session, row.campaign_id, row.plan, row.chain)
+    back = row.pooled and tasks.return_task_chain_to_bucket(session, row.campaign_id, row.plan, row.chain)
     tasks.record_how_lease_ended(session, row.campaign_id, row.id, "released")
     values: dict[str, object] = {"rater_id": None, "pooled": False} if back else {}
     if row.plan is None and (row.meta.get(KIND) or {}).get("pooled"):
@@ -373,8 +377,8 @@ def release_task(session: Session, public_id: str, *, rater: ActingRater) -> Non
     tasks.free_task(session, row.campaign_id, row.id, values)
 
 
-def _screens(content: TaskContent, answers: OwnAnswers) -> tuple[ScreenView, ...]:
-    around = find_text_kinds_of_basis(content.protocol, content.basis).source and not content.protocol.hides_source
+def _screens(content: TaskContent, answers: OwnAnswersByAddress) -> tuple[ScreenView, ...]:
+    around = resolve_visible_text_kinds(content.protocol, content.basis).source and not content.protocol.hides_source
     return tuple(
         ScreenView(
             screen=n,
@@ -391,7 +395,9 @@ def _context(content: TaskContent, sources: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(parse_markup(source).shown for source in sources) if content.display.markup else sources
 
 
-def _item(content: TaskContent, item: ItemContent, answers: OwnAnswers, terms: Sequence[GlossaryTerm]) -> ItemView:
+def _item(
+    content: TaskContent, item: ItemContent, answers: OwnAnswersByAddress, terms: Sequence[GlossaryTerm]
+) -> ItemView:
     views = (_segment(content, item, n, segment, answers, terms) for n, segment in enumerate(item.segments, 1))
     return ItemView(item.position, tuple(views), answers.at.get((item.id, None)))
 
@@ -401,10 +407,10 @@ def _segment(
     item: ItemContent,
     n: int,
     segment: SegmentContent,
-    answers: OwnAnswers,
+    answers: OwnAnswersByAddress,
     terms: Sequence[GlossaryTerm],
 ) -> SegmentView:
-    seen, hidden = find_text_kinds_of_basis(content.protocol, content.basis), content.protocol.hides_source
+    seen, hidden = resolve_visible_text_kinds(content.protocol, content.basis), content.protocol.hides_source
     texts = list_shown_texts(
         content.protocol,
         content.basis,

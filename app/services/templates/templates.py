@@ -143,7 +143,7 @@ def get_template_by_name(name: str) -> CampaignTemplate:
     return TEMPLATES[name]
 
 
-def resolve_template_name(name: str) -> CampaignTemplate:
+def get_requested_template(name: str) -> CampaignTemplate:
     """Return the template with this name. Raises Invalid, which lists the existing names."""
     if name not in TEMPLATES:
         there = f"must be one of {', '.join(TEMPLATES)}"
@@ -161,7 +161,7 @@ def create_campaign_from_template(
 
     Raises Invalid, which names the field, and Conflict if the key is taken.
     """
-    template = resolve_template_name(name)
+    template = get_requested_template(name)
     if given.get("protocol") not in (None, template.protocol):
         why = f"the template is for {template.protocol}; leave out one of the two"
         raise Invalid(places=(Place(("protocol",), why),))
@@ -178,7 +178,7 @@ def create_campaign_from_template(
     return campaign
 
 
-def find_starting_design(settings: Mapping[str, object]) -> Mapping[str, object]:
+def get_template_design(settings: Mapping[str, object]) -> Mapping[str, object]:
     """Return the initial design for a campaign's design page, from the template in its settings."""
     template = TEMPLATES.get(str(settings.get(SETTING)))
     return DESIGN if template is None else template.design

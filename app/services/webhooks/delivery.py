@@ -142,19 +142,19 @@ def record_delivery(database: Database, sent: PendingDelivery, result: DeliveryR
         if result.is_accepted:
             webhooks.mark_event_delivered(session, sent.webhook_id, was_next=sent.next_event, event=sent.n, lease=LEASE)
         elif result.status == GONE:
-            webhooks.stop_webhook(session, sent.webhook_id, because="gone")
+            webhooks.stop_webhook(session, sent.webhook_id, reason="gone")
         else:
-            wait = timedelta(seconds=seconds_until_next_attempt(sent.attempt))
+            wait = timedelta(seconds=compute_seconds_until_next_attempt(sent.attempt))
             webhooks.mark_delivery_failed(
                 session, sent.webhook_id, was_next=sent.next_event, wait=wait, give_up=GIVE_UP_AFTER
             )
     return result.is_accepted
 
 
-def seconds_until_next_attempt(attempt: int) -> int:
+def compute_seconds_until_next_attempt(attempt: int) -> int:
     """Return how long to wait after a failed attempt; the first attempt is 1.
 
-    >>> [seconds_until_next_attempt(n) for n in (1, 2, 3, 10, 12, 13, 100)]
+    >>> [compute_seconds_until_next_attempt(n) for n in (1, 2, 3, 10, 12, 13, 100)]
     [2, 4, 8, 1024, 3600, 3600, 3600]
     """
     return min(LONGEST_WAIT, 1 << min(attempt, 20))

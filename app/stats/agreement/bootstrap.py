@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.stats.agreement.units import OfDocuments, ValuesByUnit
-from app.stats.document_draws import draws_per_block
+from app.stats.document_draws import compute_draws_per_block
 from app.stats.intervals import t_quantile
 from app.stats.ratings import Floats
 
@@ -16,27 +16,27 @@ MOST_UNDEFINED = 0.05
 FEWEST_DOCUMENTS = 2
 
 
-def bootstrap_document_counts(units: ValuesByUnit, draws: int, *, seed: int, part: int) -> Floats:
+def bootstrap_document_counts(units: ValuesByUnit, draws: int, *, seed: int, chunk: int) -> Floats:
     """How often each document is drawn, shape (draws, D).
 
     Documents with a unit that two raters share are resampled separately from the others, so every draw has the same
     number of each. The others only tell how often a category is used.
 
-    part: number of the chunk; it determines the draws together with the seed.
+    chunk: number of the chunk; it determines the draws together with the seed.
     """
     shared = np.unique(units.with_two_or_more_values().document)
     others = np.setdiff1d(np.arange(units.n_documents), shared)
     size = units.n_documents
-    return bootstrap_document_counts_of_subset(shared, size, draws, seed, part) + bootstrap_document_counts_of_subset(
-        others, size, draws, seed, part
+    return bootstrap_document_counts_of_subset(shared, size, draws, seed, chunk) + bootstrap_document_counts_of_subset(
+        others, size, draws, seed, chunk
     )
 
 
 def bootstrap_distribution(statistic: OfDocuments, units: ValuesByUnit, draws: int, *, seed: int) -> Floats:
-    """Return a statistic in every draw of part 0, shape (draws,); draws are held in memory block by block."""
+    """Return a statistic in every draw of chunk 0, shape (draws,); draws are held in memory block by block."""
     shared = np.unique(units.with_two_or_more_values().document)
     subsets = shared, np.setdiff1d(np.arange(units.n_documents), shared)
-    rngs, step = [_generator(seed, 0) for _ in subsets], draws_per_block(units.n_documents)
+    rngs, step = [_generator(seed, 0) for _ in subsets], compute_draws_per_block(units.n_documents)
     parts = [np.empty(0)]
     for start in range(0, draws, step):
         n = min(step, draws - start)
@@ -46,14 +46,14 @@ def bootstrap_distribution(statistic: OfDocuments, units: ValuesByUnit, draws: i
 
 
 def bootstrap_document_counts_of_subset(
-    held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, part: int
+    held: npt.NDArray[np.integer], n_documents: int, draws: int, seed: int, chunk: int
 ) -> Floats:
     """Draw as many documents as `held` (codes) has, with replacement; count each document, shape (draws, D)."""
-    return _count_drawn(held, n_documents, draws, _generator(seed, part))
+    return _count_drawn(held, n_documents, draws, _generator(seed, chunk))
 
 
-def _generator(seed: int, part: int) -> np.random.Generator:
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, part))))
+def _generator(seed: int, chunk: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, chunk))))
 
 
 def _count_drawn(held: npt.NDArray[np.integer], n_documents: int, draws: int, rng: np.random.Generator) -> Floats:
@@ -93,7 +93,7 @@ def jackknife_interval(statistic: OfDocuments, units: ValuesByUnit, level: float
     held = np.unique(units.with_two_or_more_values().document)
     if held.size < FEWEST_DOCUMENTS:
         return float("nan"), float("nan")
-    step, parts = draws_per_block(units.n_documents), []
+    step, parts = compute_draws_per_block(units.n_documents), []
     for start in range(0, held.size, step):
         some = held[start : start + step]
         left = np.repeat(units.equal_document_weights(), some.size, axis=0)

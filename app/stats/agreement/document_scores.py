@@ -114,10 +114,10 @@ def _latest(rows: Ratings, place: tuple[str, ...]) -> Ratings:
 
 
 def correlate_document_with_segment_scores(
-    data: DocumentAndSegmentScores, part: str, where: Bools
+    data: DocumentAndSegmentScores, summary: str, where: Bools
 ) -> DocumentSegmentScoreCorrelations:
     """Pearson, Spearman and Kendall (τ-b) between the document score and one summary of its segments."""
-    x, y = data.score[where], data.parts[part][where]
+    x, y = data.score[where], data.parts[summary][where]
     return DocumentSegmentScoreCorrelations(
         n=x.size,
         pearson=number_or_none(pearson(x, y)),
@@ -133,10 +133,10 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray((upper - (counts - 1) / 2)[code], dtype=np.float64)
 
 
-def document_score_pearson(data: DocumentAndSegmentScores, part: str, where: Bools) -> OfDocuments:
+def document_segment_score_pearson(data: DocumentAndSegmentScores, summary: str, where: Bools) -> OfDocuments:
     """Pearson's correlation as a function of document weights, for its bootstrap interval."""
     x = data.score[where] - (data.score[where].mean() if where.any() else 0.0)
-    y = data.parts[part][where] - (data.parts[part][where].mean() if where.any() else 0.0)
+    y = data.parts[summary][where] - (data.parts[summary][where].mean() if where.any() else 0.0)
     sums = np.zeros((data.n_documents, 6))
     np.add.at(sums, data.document[where], np.column_stack((np.ones(x.size), x, y, x * x, y * y, x * y)))
 

@@ -56,7 +56,7 @@ class CompleteBlock:
     raters: tuple[str, ...]
 
 
-def find_complete_block(units: ValuesByUnit) -> CompleteBlock | None:
+def find_largest_complete_block(units: ValuesByUnit) -> CompleteBlock | None:
     """Find the complete block with the most values; candidates are the rater sets of units and all rater pairs.
 
     None if no two raters share a unit. Ties go to the block with more units, then to the raters first by name.

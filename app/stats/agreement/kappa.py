@@ -17,15 +17,15 @@ from app.stats.ratings import Floats
 Weights = Literal["identity", "linear", "quadratic"]
 
 
-def chance_agreement_within_steps(levels: int, steps: int) -> float:
+def compute_chance_agreement_within_steps(levels: int, steps: int) -> float:
     """Probability that two uniform scores on `levels` equally spaced values are at most `steps` apart.
 
     It is [K(2t + 1) − t(t + 1)]/K². The formula printed in Grundkiewicz et al. 2021, §5.3 has max(i − t, 0), but
     their Table 5 uses max(i − t, 1), as here. Raises ValueError if all values agree with each other.
 
-    >>> [round(chance_agreement_within_steps(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
+    >>> [round(compute_chance_agreement_within_steps(100, t), 3) for t in (5, 10, 15, 20, 25, 30)]
     [0.107, 0.199, 0.286, 0.368, 0.445, 0.517]
-    >>> chance_agreement_within_steps(5, 0), chance_agreement_within_steps(5, 1)
+    >>> compute_chance_agreement_within_steps(5, 0), compute_chance_agreement_within_steps(5, 1)
     (0.2, 0.52)
     """
     if levels < 1 or steps < 0 or steps >= levels - 1:
@@ -33,7 +33,9 @@ def chance_agreement_within_steps(levels: int, steps: int) -> float:
     return (levels * (2 * steps + 1) - steps * (steps + 1)) / levels**2
 
 
-def share_within_tolerance(units: ValuesByUnit, tolerance: float, pool: PooledValueCounts | None = None) -> OfDocuments:
+def pair_share_within_tolerance(
+    units: ValuesByUnit, tolerance: float, pool: PooledValueCounts | None = None
+) -> OfDocuments:
     """Share of rater pairs within the tolerance; every pair of every unit counts once.
 
     tolerance: in score units. pool: of the units with at least two values; None computes it. Returns a function of
@@ -55,14 +57,14 @@ def tolerance_kappa(
 ) -> OfDocuments:
     """κ = (P_a − P_e)/(1 − P_e); raters agree if their scores are at most `tolerance` apart.
 
-    chance: P_e from a closed form, see `chance_agreement_within_steps`; None estimates it from the pooled scores of
-    all raters. pool: of the units with at least two values; None computes it.
+    chance: P_e from a closed form, see `compute_chance_agreement_within_steps`; None estimates it from the pooled
+    scores of all raters. pool: of the units with at least two values; None computes it.
 
     Source: Grundkiewicz et al. 2021, §5.3.
     """
     units = units.with_two_or_more_values()
     pool = count_pooled_values(units) if pool is None else pool
-    share = share_within_tolerance(units, tolerance, pool)
+    share = pair_share_within_tolerance(units, tolerance, pool)
 
     def value(weights: Floats) -> Floats:
         if chance is not None:
@@ -87,7 +89,7 @@ def _ratio(part: Floats, whole: Floats) -> Floats:
         return np.asarray(part / whole, dtype=np.float64)
 
 
-def agreement_weights(levels: int, kind: Weights) -> Floats:
+def make_agreement_weights(levels: int, kind: Weights) -> Floats:
     """Agreement of each two categories, shape (K, K): 1 if equal, else 0 or 1 minus the (squared) rank distance."""
     if kind == "identity" or levels < 2:
         return np.eye(levels)
@@ -111,7 +113,7 @@ def fleiss_kappa(units: ValuesByUnit, levels: int, *, weights: Weights = "identi
     Source: Fleiss 1971; Licht et al. 2022, §6.1. Weighting units by pairs is an extension of this program.
     """
     units = units.with_two_or_more_values()
-    counts, like = count_raters_by_category(units, levels), agreement_weights(levels, weights)
+    counts, like = count_raters_by_category(units, levels), make_agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     together = ((counts @ like) * counts).sum(axis=1) - n
     sums = units.sum_by_document(np.column_stack((together, n * (n - 1), counts)))
@@ -132,7 +134,7 @@ def gwet_ac(units: ValuesByUnit, levels: int, *, weights: Weights = "identity") 
 
     Source: Gwet 2008; 2014, chapter 2.5 (units rated once) and 5.
     """
-    counts, like = count_raters_by_category(units, levels), agreement_weights(levels, weights)
+    counts, like = count_raters_by_category(units, levels), make_agreement_weights(levels, weights)
     n = counts.sum(axis=1)
     several = n > 1
     pairs = np.where(several, n * (n - 1), 1.0)

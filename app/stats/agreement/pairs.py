@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from app.stats.agreement.kappa import agreement_weights
+from app.stats.agreement.kappa import make_agreement_weights
 from app.stats.agreement.units import SLACK, Indices, OfDocuments, ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats
@@ -40,14 +40,14 @@ def count_value_pairs(units: ValuesByUnit) -> int:
     return int((size * (size - 1) // 2).sum())
 
 
-def has_too_many_pairs(units: ValuesByUnit) -> bool:
+def has_too_many_value_pairs(units: ValuesByUnit) -> bool:
     """Whether the units have more pairs of values than are held in memory at once."""
     return count_value_pairs(units) > MOST_PAIRS
 
 
 def list_value_pairs(units: ValuesByUnit) -> ValuePairs:
     """List all pairs of values; the rater with the lower code comes first. Raises ValueError beyond `MOST_PAIRS`."""
-    if has_too_many_pairs(units):
+    if has_too_many_value_pairs(units):
         raise ValueError("too many pairs of ratings to hold at once")
     firsts: list[Indices] = []
     lags: list[Indices] = []
@@ -154,7 +154,7 @@ def cohen_kappa(x: Floats, y: Floats, levels: int, *, quadratic: bool = False) -
 
     Source: Cohen 1960, 1968.
     """
-    like = agreement_weights(levels, "quadratic" if quadratic else "identity")
+    like = make_agreement_weights(levels, "quadratic" if quadratic else "identity")
     at = x.astype(np.intp) * levels + y.astype(np.intp)
     table = np.bincount(at, minlength=levels * levels).reshape(levels, levels) / max(x.size, 1)
     chance = float(table.sum(axis=1) @ like @ table.sum(axis=0))
@@ -177,12 +177,12 @@ def mean_rater_pair_pearson(units: ValuesByUnit) -> OfDocuments:
             r = (sxy - sx * sy / n) / np.sqrt(vx * vy)
         # So small a share of the sum of squares is the rounding error of a constant.
         usable = (n > 1) & (vx > 1e-12 * np.maximum(sxx, 1e-12)) & (vy > 1e-12 * np.maximum(syy, 1e-12))
-        return masked_row_means(r, usable)
+        return compute_masked_row_means(r, usable)
 
     return value
 
 
-def masked_row_means(values: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
+def compute_masked_row_means(values: Floats, usable: npt.NDArray[np.bool_]) -> Floats:
     """Mean of the usable values of each row, NaN if there are none."""
     n = usable.sum(axis=1)
     total = np.where(usable, values, 0.0).sum(axis=1)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy
 
 from app.stats.aggregate import round_scores
-from app.stats.agreement.pairs import ValuePairs, list_value_pairs, masked_row_means
+from app.stats.agreement.pairs import ValuePairs, compute_masked_row_means, list_value_pairs
 from app.stats.agreement.units import Indices, OfDocuments, ValuesByUnit
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Floats
@@ -74,7 +74,7 @@ def kendall_tau_by_row(x: Floats, y: Floats, present: npt.NDArray[np.bool_]) -> 
     return np.where(untied > 0, (a * b).sum(axis=1) / np.sqrt(np.maximum(untied, 1)), np.nan)
 
 
-def rater_pair_tau_by_document(pair_cells: RaterPairScoreSums) -> tuple[Indices, Indices, Floats]:
+def compute_rater_pair_document_taus(pair_cells: RaterPairScoreSums) -> tuple[Indices, Indices, Floats]:
     """Return pair, document and τ for every document that a rater pair shares."""
     key = pair_cells.pair * (int(pair_cells.document.max(initial=0)) + 1) + pair_cells.document
     keys, start, row = np.unique(key, return_index=True, return_inverse=True)
@@ -94,7 +94,7 @@ def rater_pair_tau_by_document(pair_cells: RaterPairScoreSums) -> tuple[Indices,
 def mean_tau_within_documents(units: ValuesByUnit) -> OfDocuments:
     """Mean τ over the documents for which it is defined, averaged over rater pairs."""
     pair_cells = sum_rater_pair_scores(units)
-    pair, document, tau = rater_pair_tau_by_document(pair_cells)
+    pair, document, tau = compute_rater_pair_document_taus(pair_cells)
     known, shape = np.isfinite(tau), (units.n_documents, max(len(pair_cells.raters), 1))
     taus, ones = (
         _by_document(values[known], document[known], pair[known], shape) for values in (tau, np.ones(tau.size))
@@ -102,7 +102,7 @@ def mean_tau_within_documents(units: ValuesByUnit) -> OfDocuments:
 
     def value(weights: Floats) -> Floats:
         n = weights @ ones
-        return masked_row_means(weights @ taus / np.maximum(n, 1), n > 0)
+        return compute_masked_row_means(weights @ taus / np.maximum(n, 1), n > 0)
 
     return value
 
@@ -123,7 +123,7 @@ def mean_tau_of_overall_rankings(units: ValuesByUnit) -> OfDocuments:
     def value(weights: Floats) -> Floats:
         taus = [_tau_in_draws(pair_cells, slice(a, b), weights) for a, b in itertools.pairwise(bounds)]
         stacked = np.column_stack(taus) if taus else np.empty((len(weights), 0))
-        return masked_row_means(stacked, np.isfinite(stacked))
+        return compute_masked_row_means(stacked, np.isfinite(stacked))
 
     return value
 
@@ -150,7 +150,7 @@ class RaterPairKendallTau:
 def compare_rater_rankings(units: ValuesByUnit) -> dict[tuple[str, str], RaterPairKendallTau]:
     """Compare the rankings of all raters who share a unit; the keys are their names in code order."""
     pair_cells = sum_rater_pair_scores(units)
-    pair, _, tau = rater_pair_tau_by_document(pair_cells)
+    pair, _, tau = compute_rater_pair_document_taus(pair_cells)
     bounds = np.searchsorted(pair_cells.pair, np.arange(len(pair_cells.raters) + 1))
     once = units.equal_document_weights()
     out = {}

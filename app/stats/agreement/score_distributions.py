@@ -109,7 +109,7 @@ def _round_width(width: float) -> float:
     return float(next(round(step * decade, 12) for step in (1, 2, 2.5, 5, 10) if step * decade >= width * (1 - SLACK)))
 
 
-def unit_medians(units: ValuesByUnit) -> Floats:
+def compute_unit_medians(units: ValuesByUnit) -> Floats:
     """Median over raters of each unit (the midpoint if the number is even), shape (U,)."""
     order = np.lexsort((units.value, units.unit))
     size, starts = units.n_values_by_unit(), units.unit_starts()
@@ -128,7 +128,7 @@ def compute_rater_score_distributions(
 ) -> tuple[RaterScoreDistribution, ...]:
     """Describe every rater on the units that somebody else rated too, sorted by name."""
     units = units.with_two_or_more_values()
-    middle, size = unit_medians(units), units.n_values_by_unit()
+    middle, size = compute_unit_medians(units), units.n_values_by_unit()
     total = np.bincount(units.unit, weights=units.value, minlength=units.n_units)
     rest = (total[units.unit] - units.value) / np.maximum(size[units.unit] - 1, 1)
     spreads = []
@@ -168,7 +168,7 @@ def compute_system_score_distributions(
     words: Floats | None = None,
 ) -> tuple[SystemScoreDistribution, ...]:
     """Describe every system that has a unit, by name. words: in each unit's source, NaN if unknown; None: not used."""
-    size, middle = units.n_values_by_unit(), unit_medians(units)
+    size, middle = units.n_values_by_unit(), compute_unit_medians(units)
     mean = np.bincount(units.unit, weights=units.value, minlength=units.n_units) / np.maximum(size, 1)
     spreads = []
     for code in np.unique(units.system).tolist():

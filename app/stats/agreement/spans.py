@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.agreement.pairs import masked_row_means
+from app.stats.agreement.pairs import compute_masked_row_means
 from app.stats.agreement.units import Indices, OfDocuments
 from app.stats.ratings import Codes, Floats
 
@@ -190,7 +190,9 @@ def mark_overlap_shares(overlaps: MarkOverlapCounts) -> dict[str, OfDocuments]:
     def of(part: int, whole: int) -> OfDocuments:
         def value(weights: Floats) -> Floats:
             total = weights @ overlaps.sums
-            return masked_row_means((total[:, [part]] / np.maximum(total[:, [whole]], 1)), total[:, [whole]] > 0)
+            return compute_masked_row_means(
+                (total[:, [part]] / np.maximum(total[:, [whole]], 1)), total[:, [whole]] > 0
+            )
 
         return value
 

@@ -45,33 +45,33 @@ class PaceSlope:
     raters: int
 
 
-def estimate_learning_slope(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
+def estimate_learning_slope(judgments: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Slope over all of a rater's work; positions count earlier judgments of all conditions. None without a slope."""
-    return _mean([_slope(x, y) for x, y in _paces_by_rater(work, condition)], level)
+    return _mean([_slope(x, y) for x, y in _paces_by_rater(judgments, condition)], level)
 
 
-def estimate_fatigue_slope(work: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
+def estimate_fatigue_slope(judgments: JudgmentPaces, condition: int, *, level: float = 0.95) -> PaceSlope | None:
     """Slope over the judgments of a task, with a separate level for each task; None if no rater has a slope.
 
-    condition : code of `work.condition`. level : confidence level of the interval over raters.
+    condition : code of `judgments.condition`. level : confidence level of the interval over raters.
     """
-    order = np.lexsort((work.at, work.task, work.rater))
+    order = np.lexsort((judgments.at, judgments.task, judgments.rater))
     place = np.empty(order.size)
-    place[order] = _ranks(work.rater[order], work.task[order]) / HUNDRED
+    place[order] = _ranks(judgments.rater[order], judgments.task[order]) / HUNDRED
     slopes = []
-    for rater in np.unique(work.rater[work.condition == condition]).tolist():
-        mine = (work.rater == rater) & (work.condition == condition)
-        code = np.unique(work.task[mine], return_inverse=True)[1]
-        slopes.append(_slope(_deviations(place[mine], code), _deviations(work.pace[mine], code)))
+    for rater in np.unique(judgments.rater[judgments.condition == condition]).tolist():
+        mine = (judgments.rater == rater) & (judgments.condition == condition)
+        code = np.unique(judgments.task[mine], return_inverse=True)[1]
+        slopes.append(_slope(_deviations(place[mine], code), _deviations(judgments.pace[mine], code)))
     return _mean(slopes, level)
 
 
-def _paces_by_rater(work: JudgmentPaces, condition: int) -> list[tuple[Floats, Floats]]:
+def _paces_by_rater(judgments: JudgmentPaces, condition: int) -> list[tuple[Floats, Floats]]:
     """Rank (in hundreds, among all the rater's judgments) and pace of each rater's judgments in the condition."""
-    order = np.lexsort((work.at, work.rater))
-    rater, there = work.rater[order], work.condition[order] == condition
+    order = np.lexsort((judgments.at, judgments.rater))
+    rater, there = judgments.rater[order], judgments.condition[order] == condition
     place = _ranks(rater, np.zeros_like(rater)) / HUNDRED
-    pace = work.pace[order]
+    pace = judgments.pace[order]
     bounds = np.searchsorted(rater, np.arange(int(rater.max(initial=-1)) + 2))
     parts = [slice(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True) if b > a]
     return [(place[part][there[part]], pace[part][there[part]]) for part in parts if there[part].any()]

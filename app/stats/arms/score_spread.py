@@ -47,19 +47,19 @@ class SegmentScoreSpread:
     shown: int
 
 
-def mask_compared_rows(ratings: Ratings, *, controls: bool) -> Bools:
+def mask_ratings_compared_between_arms(ratings: Ratings, *, with_controls: bool) -> Bools:
     """Mask of the rows whose scores are compared: ratings, one row per judgment.
 
-    controls: include documents in which the rater saw a control item (degraded, repeat, reference) of any system.
+    with_controls: include documents in which the rater saw a control item (degraded, repeat, reference) of any system.
 
     Source: Grundkiewicz et al. 2021, §4 (documents with control items are left out).
     """
     keep: Bools = mask_first_rows_of_judgments(ratings) & (ratings.role == RatingRole.RATING)
-    if controls or not len(ratings):
+    if with_controls or not len(ratings):
         return keep
     screen = encode_column_combinations(ratings.rater, ratings.task, ratings.document)
-    with_controls = np.unique(screen[np.isin(ratings.role, CONTROLS)])
-    return np.asarray(keep & ~np.isin(screen, with_controls), dtype=np.bool_)
+    controlled = np.unique(screen[np.isin(ratings.role, CONTROLS)])
+    return np.asarray(keep & ~np.isin(screen, controlled), dtype=np.bool_)
 
 
 def compute_score_spreads_by_document_length(ratings: Ratings) -> Iterator[SegmentScoreSpread]:

@@ -31,7 +31,7 @@ TEN, HUNDRED = 10.0, 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class JudgmentTimes:
+class TimeModelObservations:
     """Timed judgments of segments, in any order; all of shape (n,).
 
     seconds: above 0. rater, document, condition: codes; condition 0 is the baseline. words: in the source. errors:
@@ -85,7 +85,7 @@ class JudgmentTimeModel:
     converged: bool
 
 
-def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> JudgmentTimeModel | str:
+def fit_time_model(judgments: TimeModelObservations, *, level: float = 0.95) -> JudgmentTimeModel | str:
     """Fit the time model; return the reason as text if it cannot be fitted.
 
     The model omits covariates that are unknown for a judgment, constant or determined by the others, and random terms
@@ -93,24 +93,24 @@ def fit_time_model(work: JudgmentTimes, *, level: float = 0.95) -> JudgmentTimeM
     raters in several conditions − 1, or raters − conditions if fewer than two raters are. `words` uses Student's t
     with documents − 2 degrees of freedom; other covariates use the normal distribution.
     """
-    if work.seconds.size < FEWEST:
+    if judgments.seconds.size < FEWEST:
         return f"fewer than {FEWEST} timed judgments"
-    y = np.log(work.seconds)
+    y = np.log(judgments.seconds)
     if np.ptp(y) <= 1e-9:
         return "every judgment took the same time"
-    names, columns, left_out = _columns(work)
+    names, columns, left_out = _columns(judgments)
     kept = find_independent_columns(columns)
     left_out += [
         (_label(names[i]), "constant, or determined by the others") for i in range(len(names)) if i not in kept
     ]
-    terms, more = _terms(work)
+    terms, more = _terms(judgments)
     try:
         fit = fit_crossed_model(y, columns[:, kept], terms)
     except TooManyLevels as error:
         return str(error)
-    raters, documents = np.unique(work.rater).size, np.unique(work.document).size
+    raters, documents = np.unique(judgments.rater).size, np.unique(judgments.document).size
     effects = [
-        _effect(names[i], fit, place, _degrees(work, names[i][0], documents), level)
+        _effect(names[i], fit, place, _degrees(judgments, names[i][0], documents), level)
         for place, i in enumerate(kept.tolist())
         if names[i][0] != "intercept"
     ]
@@ -125,16 +125,16 @@ def _label(name: Named) -> str:
     return name[0] if name[1] < 0 else f"{name[0]} {name[1]}"
 
 
-def _columns(work: JudgmentTimes) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
+def _columns(judgments: TimeModelObservations) -> tuple[list[Named], Floats, list[tuple[str, str]]]:
     """Intercept, conditions, and centred covariates that are known for every judgment."""
     names: list[Named] = [("intercept", -1)]
-    columns = [np.ones(work.seconds.size)]
-    for code in np.unique(work.condition).tolist():
+    columns = [np.ones(judgments.seconds.size)]
+    for code in np.unique(judgments.condition).tolist():
         if code:
             names.append(("condition", code))
-            columns.append((work.condition == code).astype(np.float64))
+            columns.append((judgments.condition == code).astype(np.float64))
     left_out = []
-    for what, values in zip(COVARIATES, _covariates(work), strict=True):
+    for what, values in zip(COVARIATES, _covariates(judgments), strict=True):
         if np.isfinite(values).all():
             names.append((what, -1))
             columns.append(values - values.mean())
@@ -143,9 +143,9 @@ def _columns(work: JudgmentTimes) -> tuple[list[Named], Floats, list[tuple[str, 
     return names, np.column_stack(columns), left_out
 
 
-def _covariates(work: JudgmentTimes) -> tuple[Floats, Floats, Floats, Floats]:
-    words = np.log(np.where(work.words > 0, work.words, np.nan))
-    return words, work.errors, work.position / TEN, _practice(work.rater, work.at) / HUNDRED
+def _covariates(judgments: TimeModelObservations) -> tuple[Floats, Floats, Floats, Floats]:
+    words = np.log(np.where(judgments.words > 0, judgments.words, np.nan))
+    return words, judgments.errors, judgments.position / TEN, _practice(judgments.rater, judgments.at) / HUNDRED
 
 
 def _practice(rater: Codes, at: Micros) -> Floats:
@@ -158,16 +158,16 @@ def _practice(rater: Codes, at: Micros) -> Floats:
     return practice
 
 
-def _terms(work: JudgmentTimes) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
+def _terms(judgments: TimeModelObservations) -> tuple[dict[str, Indices], list[tuple[str, str]]]:
     """Random terms that the data can separate: two or more levels, a level with two judgments, and not confounded."""
-    rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (work.rater, work.document))
-    cell = encode_column_combinations(work.rater, work.condition).astype(np.intp)
-    n = work.seconds.size
+    rater, document = (np.unique(codes, return_inverse=True)[1] for codes in (judgments.rater, judgments.document))
+    cell = encode_column_combinations(judgments.rater, judgments.condition).astype(np.intp)
+    n = judgments.seconds.size
     terms: dict[str, Indices] = {}
     left_out = []
     for name, codes in (("rater", rater), ("document", document), ("rater_condition", cell)):
         why = _reason_unfit(codes, n)
-        if name == "rater_condition" and why is None and not _in_several_conditions(rater, work.condition).any():
+        if name == "rater_condition" and why is None and not _in_several_conditions(rater, judgments.condition).any():
             why = "no rater worked under two conditions"
         if name == "document" and why is None and _same_partition(document, rater):
             why = "confounded with raters: each rater has different documents, or all have the same single document"
@@ -197,15 +197,15 @@ def _same_partition(document: Indices, rater: Indices) -> bool:
     return bool(pairs == int(document.max()) + 1 == int(rater.max()) + 1)
 
 
-def _degrees(work: JudgmentTimes, what: str, documents: int) -> int | None:
+def _degrees(judgments: TimeModelObservations, what: str, documents: int) -> int | None:
     if what == "words":
         return max(documents - 2, 0)
     if what != "condition":
         return None
-    crossed = int(_in_several_conditions(np.unique(work.rater, return_inverse=True)[1], work.condition).sum())
+    crossed = int(_in_several_conditions(np.unique(judgments.rater, return_inverse=True)[1], judgments.condition).sum())
     if crossed > 1:
         return crossed - 1
-    return max(np.unique(work.rater).size - np.unique(work.condition).size, 0)
+    return max(np.unique(judgments.rater).size - np.unique(judgments.condition).size, 0)
 
 
 def _effect(name: Named, mixed: MixedModelFit, place: int, degrees: int | None, level: float) -> EffectOnLogSeconds:

@@ -64,7 +64,7 @@ class UnitDurations:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownDocuments:
+class DocumentDurations:
     """Documents of one system as one rater was shown them in one task, shape (n,).
 
     code: the document of each row. length: segments judged. seconds: sum over all its judgments, NaN if one is unknown.
@@ -77,15 +77,15 @@ class ShownDocuments:
     rater: Codes
 
 
-def group_judgments_by_document(work: TimedJudgments) -> ShownDocuments:
+def group_judgments_by_document(judgments: TimedJudgments) -> DocumentDurations:
     """Group judgments by document as shown: by rater, task, document and system."""
-    rows = work.rows
+    rows = judgments.rows
     code = encode_column_combinations(rows.rater, rows.task, rows.document, rows.system)
     n = int(code.max(initial=-1)) + 1
     length = np.bincount(code[rows.kind == RatingLevel.SEGMENT], minlength=n).astype(np.int64)
     rater = np.zeros(n, dtype=np.int32)
     rater[code] = rows.rater
-    return ShownDocuments(code, length, _sums(code, work.seconds, n), rater)
+    return DocumentDurations(code, length, _sums(code, judgments.seconds, n), rater)
 
 
 def _sums(code: Codes, seconds: Floats, n: int) -> Floats:
@@ -101,7 +101,7 @@ def encode_column_combinations(*columns: Codes) -> Codes:
     return np.asarray(code, dtype=np.int32)
 
 
-def measure_durations_by_unit_kind(work: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
+def measure_durations_by_unit_kind(judgments: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
     """Return durations by (kind of unit, document set); empty combinations are left out.
 
     Kinds: `segment`, `per_word` (of segments, seconds per source word), `first_third` and `last_third` (segments in
@@ -110,8 +110,8 @@ def measure_durations_by_unit_kind(work: TimedJudgments) -> Mapping[tuple[str, s
     judgments of a submitted task). Document sets: `all`, `short` (≤ 10 segments), `long` (≥ 20), and ranges of length.
     A unit is included if all its judgments have a time.
     """
-    work = work.one_row_per_judgment()
-    rows, of = work.rows, group_judgments_by_document(work)
+    judgments = judgments.one_row_per_judgment()
+    rows, of = judgments.rows, group_judgments_by_document(judgments)
     segment = np.asarray(rows.kind == RatingLevel.SEGMENT)
     length = of.length[of.code] if of.code.size else np.empty(0, dtype=np.int64)
     third = _thirds(rows, of, length)
@@ -122,17 +122,17 @@ def measure_durations_by_unit_kind(work: TimedJudgments) -> Mapping[tuple[str, s
         if keep.any():
             by_cell[kind, documents] = UnitDurations(seconds[keep], rater[keep])
 
-    put("segment", "all", work.seconds, rows.rater, segment)
-    put("per_word", "all", _per_word(work), rows.rater, segment)
-    put("first_third", "all", work.seconds, rows.rater, segment & (third == 0))
-    put("last_third", "all", work.seconds, rows.rater, segment & (third == 2))
-    put("between_starts", "all", *_between_starts(work))
-    put("document_score", "all", work.seconds, rows.rater, ~segment)
+    put("segment", "all", judgments.seconds, rows.rater, segment)
+    put("per_word", "all", _per_word(judgments), rows.rater, segment)
+    put("first_third", "all", judgments.seconds, rows.rater, segment & (third == 0))
+    put("last_third", "all", judgments.seconds, rows.rater, segment & (third == 2))
+    put("between_starts", "all", *_between_starts(judgments))
+    put("document_score", "all", judgments.seconds, rows.rater, ~segment)
     for name, low, high in (("all", 1, None), ("short", 1, SHORT), ("long", LONG, None), *_ranges()):
         put("document", name, of.seconds, of.rater, mask_lengths_within(of.length, low, high))
         if name != "all":
-            put("segment", name, work.seconds, rows.rater, segment & mask_lengths_within(length, low, high))
-    put("task", "all", *_tasks(work))
+            put("segment", name, judgments.seconds, rows.rater, segment & mask_lengths_within(length, low, high))
+    put("task", "all", *_tasks(judgments))
     return by_cell
 
 
@@ -140,14 +140,17 @@ def _ranges() -> tuple[tuple[str, int, int | None], ...]:
     return tuple((format_segment_count_range(low, high), low, high) for low, high in LENGTHS)
 
 
-def _per_word(work: TimedJudgments) -> Floats:
+def _per_word(judgments: TimedJudgments) -> Floats:
     per_word: Floats = np.divide(
-        work.seconds, work.words, out=np.full(work.seconds.size, np.nan), where=np.nan_to_num(work.words) > 0
+        judgments.seconds,
+        judgments.words,
+        out=np.full(judgments.seconds.size, np.nan),
+        where=np.nan_to_num(judgments.words) > 0,
     )
     return per_word
 
 
-def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
+def _thirds(rows: Ratings, of: DocumentDurations, length: Counted) -> Codes:
     """Third (0, 1, 2) of the shown document in which each segment judgment lies by rank; −1 if it is too short."""
     third = np.full(len(rows), -1, dtype=np.int32)
     segment = np.flatnonzero(rows.kind == RatingLevel.SEGMENT)
@@ -159,23 +162,23 @@ def _thirds(rows: Ratings, of: ShownDocuments, length: Counted) -> Codes:
     return third
 
 
-def _between_starts(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
+def _between_starts(judgments: TimedJudgments) -> tuple[Floats, Codes, Bools]:
     """Time from one start to the next, which tells more than a judgment's own start and end if whole pages open."""
-    task = encode_column_combinations(work.rows.rater, work.rows.task)
-    order = np.lexsort((work.started, task))
-    order = order[work.started[order] >= 0]
-    seconds = np.diff(work.started[order]) / 1e6
+    task = encode_column_combinations(judgments.rows.rater, judgments.rows.task)
+    order = np.lexsort((judgments.started, task))
+    order = order[judgments.started[order] >= 0]
+    seconds = np.diff(judgments.started[order]) / 1e6
     same = task[order][1:] == task[order][:-1]
     keep = same & (seconds > 0) & (seconds < LONGEST_GAP)
-    return np.asarray(seconds, dtype=np.float64), work.rows.rater[order][1:], np.asarray(keep, dtype=np.bool_)
+    return np.asarray(seconds, dtype=np.float64), judgments.rows.rater[order][1:], np.asarray(keep, dtype=np.bool_)
 
 
-def _tasks(work: TimedJudgments) -> tuple[Floats, Codes, Bools]:
-    code = encode_column_combinations(work.rows.rater, work.rows.task)
+def _tasks(judgments: TimedJudgments) -> tuple[Floats, Codes, Bools]:
+    code = encode_column_combinations(judgments.rows.rater, judgments.rows.task)
     n = int(code.max(initial=-1)) + 1
     rater, done = np.zeros(n, dtype=np.int32), np.zeros(n, dtype=np.bool_)
-    rater[code], done[code] = work.rows.rater, work.whole_task
-    return _sums(code, work.seconds, n), rater, done
+    rater[code], done[code] = judgments.rows.rater, judgments.whole_task
+    return _sums(code, judgments.seconds, n), rater, done
 
 
 @dataclass(frozen=True, slots=True)

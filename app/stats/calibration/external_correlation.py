@@ -60,7 +60,7 @@ def correlate_over_language_pairs(
     if automatic.size < FEWEST:
         why = f"halves need {FEWEST} language pairs"
         return CorrelationOverLanguagePairs(automatic.size, r, r * r, None, None, 0, why)
-    held = held_out_r_squared(automatic, human, draw_split_halves(automatic.size, rng, splits))
+    held = compute_held_out_r_squared(automatic, human, draw_split_halves(automatic.size, rng, splits))
     known = held[np.isfinite(held)]
     mean = float(known.mean()) if known.size else float("nan")
     error = float(known.std(ddof=1) / np.sqrt(known.size)) if known.size > 1 else float("nan")
@@ -77,7 +77,7 @@ def draw_split_halves(n: int, rng: np.random.Generator, splits: int) -> np.ndarr
     return fitted
 
 
-def held_out_r_squared(x: Floats, y: Floats, fitted: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Floats:
+def compute_held_out_r_squared(x: Floats, y: Floats, fitted: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Floats:
     """R² on the held-out pairs of a least-squares line from x to y, for each split; NaN where it is undefined."""
     w = fitted.astype(np.float64)
     n = w.sum(axis=1)

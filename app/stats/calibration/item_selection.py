@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.score_distributions import unit_medians
+from app.stats.agreement.score_distributions import compute_unit_medians
 from app.stats.agreement.units import SLACK, ValuesByUnit
 from app.stats.ratings import Floats, ScoreScale
 
@@ -49,9 +49,9 @@ def divide_scale_into_strata(scale: ScoreScale) -> tuple[tuple[str, float, float
     return tuple((f"{low:g} to {high:g}", low, high) for low, high in pairwise(at))
 
 
-def unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
+def compute_unit_median_and_deviation(units: ValuesByUnit) -> tuple[Floats, Floats]:
     """Median over raters of each unit, and the root mean square deviation of raters from it; shapes (U,)."""
-    middle = unit_medians(units)
+    middle = compute_unit_medians(units)
     off = units.value - middle[units.unit]
     square = np.bincount(units.unit, weights=off * off, minlength=units.n_units) / np.maximum(
         units.n_values_by_unit(), 1
@@ -69,7 +69,7 @@ def choose_calibration_items(
     min_ratings : minimum number of ratings of an item. max_spread : maximum root mean square deviation of raters from
         their median; None sets no limit.
     """
-    middle, spread = unit_median_and_deviation(units)
+    middle, spread = compute_unit_median_and_deviation(units)
     n = units.n_values_by_unit()
     usable = n >= min_ratings
     if max_spread is not None:

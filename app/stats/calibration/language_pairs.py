@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.agreement.score_distributions import unit_medians
+from app.stats.agreement.score_distributions import compute_unit_medians
 from app.stats.agreement.units import ValuesByUnit
-from app.stats.calibration.lines import (
+from app.stats.calibration.calibration_lines import (
     CalibrationFixedPoints,
     Method,
     compute_slopes_and_intercepts,
-    fixed_points_as_arrays,
+    convert_fixed_points_to_arrays,
     make_calibration_fixed_points,
 )
-from app.stats.document_draws import draws_per_block, iterate_bootstrap_document_counts, sum_documents_by_draw
+from app.stats.document_draws import compute_draws_per_block, iterate_bootstrap_document_counts, sum_documents_by_draw
 from app.stats.plain_values import interval_or_none
 from app.stats.ratings import Codes, Floats
 
@@ -74,25 +74,25 @@ class CalibratedSystemScores:
     moved: Mapping[Method, CalibratedScore]
 
 
-def mean_of_medians(units: ValuesByUnit) -> float:
+def compute_mean_of_medians(units: ValuesByUnit) -> float:
     """Mean over units of the median over raters; NaN without units.
 
     Source: Licht et al. 2022, §5.2.
     """
-    return float(unit_medians(units).mean()) if units.n_units else float("nan")
+    return float(compute_unit_medians(units).mean()) if units.n_units else float("nan")
 
 
 def compute_language_pair_fixed_points(pair: LanguagePairRatings, target: float | None) -> CalibrationFixedPoints:
     """Compute the fixed points of a language pair: C and c over the same pairs, h over all its human references."""
     consensus = float(pair.anchors.consensus.mean()) if pair.anchors.units.n_units else float("nan")
-    anchors = mean_of_medians(pair.anchors.units)
+    anchors = compute_mean_of_medians(pair.anchors.units)
     goal = float("nan") if target is None else target
-    return make_calibration_fixed_points(consensus, anchors, goal, mean_of_medians(pair.humans), pair.sign)
+    return make_calibration_fixed_points(consensus, anchors, goal, compute_mean_of_medians(pair.humans), pair.sign)
 
 
-def default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
+def compute_default_calibration_target(pairs: Sequence[LanguagePairRatings]) -> float | None:
     """Default for H: the unweighted mean of h over the directions that have one; None if none has."""
-    means = [h for h in (mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
+    means = [h for h in (compute_mean_of_medians(one.humans) for one in pairs) if np.isfinite(h)]
     return float(np.mean(means)) if means else None
 
 
@@ -121,7 +121,7 @@ class LanguagePairBootstrap:
         return _weighted_means(iterate_bootstrap_document_counts(rng, self.n_pairs, self.draws), self.n_pairs, samples)
 
     def _count_documents(self) -> Iterator[Floats]:
-        rng, rows = np.random.default_rng([self.seed, 1, self.number]), draws_per_block(self.n_documents)
+        rng, rows = np.random.default_rng([self.seed, 1, self.number]), compute_draws_per_block(self.n_documents)
         for drawn in iterate_bootstrap_document_counts(rng, self.held.size, self.draws, rows=rows):
             counts = np.zeros((len(drawn), self.n_documents))
             counts[:, self.held] = drawn
@@ -156,23 +156,23 @@ def _weighted_means(
 def calibrate_systems(
     pair: LanguagePairRatings,
     target: float | None,
-    whys: Mapping[Method, str | None],
+    unavailable_reasons: Mapping[Method, str | None],
     drawn: LanguagePairBootstrap,
     *,
     level: float = 0.95,
 ) -> tuple[CalibratedSystemScores, ...]:
-    """Calibrate every system of a language pair by every method. whys: why a method is unavailable, else None."""
+    """Calibrate every system of a language pair by every method. unavailable_reasons: None if available."""
     here = compute_language_pair_fixed_points(pair, target)
-    single = fixed_points_as_arrays(here)
-    middle = unit_medians(pair.systems)
+    single = convert_fixed_points_to_arrays(here)
+    middle = compute_unit_medians(pair.systems)
     codes = np.unique(pair.systems.system).tolist()
     owns = [pair.systems.system == code for code in codes]
     consensus, anchors = drawn.means_in_calibration_pair_draws(
-        [(values, pair.anchors.pair) for values in (pair.anchors.consensus, unit_medians(pair.anchors.units))]
+        [(values, pair.anchors.pair) for values in (pair.anchors.consensus, compute_unit_medians(pair.anchors.units))]
     )
     human, *by_system = drawn.means_in_document_draws(
         [
-            (unit_medians(pair.humans), pair.humans.document),
+            (compute_unit_medians(pair.humans), pair.humans.document),
             *((middle[own], pair.systems.document[own]) for own in owns),
         ]
     )
@@ -182,7 +182,7 @@ def calibrate_systems(
     for code, own, redrawn in zip(codes, owns, by_system, strict=True):
         raw = float(middle[own].mean())
         moved = {}
-        for method, why in whys.items():
+        for method, why in unavailable_reasons.items():
             if why is not None:
                 moved[method] = CalibratedScore(None, None, why)
                 continue

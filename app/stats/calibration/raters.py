@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.pairs import pearson
-from app.stats.agreement.score_distributions import unit_medians
+from app.stats.agreement.score_distributions import compute_unit_medians
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.intervals import t_quantile
 from app.stats.plain_values import number_or_none
@@ -41,9 +41,9 @@ class RaterOffset:
     correlation: float | None
 
 
-def median_consensus_by_unit(units: ValuesByUnit) -> Floats:
+def compute_median_consensus_by_unit(units: ValuesByUnit) -> Floats:
     """Substitute for an agreed score if none was given: the median over raters of each unit, shape (U,)."""
-    return unit_medians(units)
+    return compute_unit_medians(units)
 
 
 def compute_rater_offsets(units: ValuesByUnit, consensus: Floats, *, level: float = 0.95) -> tuple[RaterOffset, ...]:

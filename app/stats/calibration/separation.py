@@ -13,7 +13,7 @@ import numpy as np
 
 from app.stats.agreement.units import Indices, ValuesByUnit
 from app.stats.calibration.linking import percentile_interval_of_draws
-from app.stats.document_draws import draws_per_block
+from app.stats.document_draws import compute_draws_per_block
 from app.stats.ratings import Floats
 
 
@@ -76,7 +76,7 @@ def estimate_system_gap(
 
 def _draw_gaps(sums: Floats | Indices, counts: Indices, draws: int, rng: np.random.Generator) -> Floats:
     """The mean gap over the documents of each draw, shape (draws,)."""
-    step, parts = draws_per_block(sums.size), [np.empty(0)]
+    step, parts = compute_draws_per_block(sums.size), [np.empty(0)]
     for start in range(0, draws, step):
         picked = rng.integers(0, sums.size, size=(min(step, draws - start), sums.size))
         parts.append(sums[picked].sum(axis=1) / counts[picked].sum(axis=1))

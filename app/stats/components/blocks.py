@@ -142,7 +142,7 @@ def _traces(batch: SegmentBatch, inverse: Floats, by_entries: Floats) -> tuple[f
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DocumentResiduals:
+class EliminatedDocumentVectors:
     """Vectors of documents after elimination of the documents' effects: ṽ and Sv, shape (k, b, n) each."""
 
     left: Floats
@@ -177,11 +177,11 @@ class _EliminatedDocuments:
         documents, n, kinds = self.batch.columns.shape
         return ((some, a, b) for some in _slices_of_size(documents, n) for a in range(kinds) for b in range(kinds))
 
-    def eliminate(self, vector: Floats) -> DocumentResiduals:
+    def eliminate(self, vector: Floats) -> EliminatedDocumentVectors:
         """Eliminate the documents' effects from vectors by cell, shape (k, cells)."""
         own, borders = vector[:, self.batch.cells], self.batch.borders
         transposed = self.covariance.transpose(0, 2, 1)
-        return DocumentResiduals(
+        return EliminatedDocumentVectors(
             multiply_by_pattern_matrices(own, self.turn, borders),
             multiply_by_pattern_matrices(own, transposed, borders),
         )
@@ -193,7 +193,7 @@ class _EliminatedDocuments:
             for number, own in enumerate(left.reshape(len(left), -1)):
                 vector[number] += np.bincount(at, weights=own, minlength=vector.shape[1])
 
-    def effects(self, left: DocumentResiduals, spanning: Floats) -> Floats:
+    def effects(self, left: EliminatedDocumentVectors, spanning: Floats) -> Floats:
         """Sum of all effects above the segment level, by cell: Sv + T·Zu. spanning : u, shape (k, columns)."""
         seen = np.zeros_like(left.shrunk)
         for kind in range(self.batch.columns.shape[2]):

@@ -26,11 +26,11 @@ MOST_ROWS = 200_000
 FEWEST, MOST = 20, 100
 
 
-def default_number_of_draws(n_rows: int) -> int:
+def choose_default_number_of_draws(n_rows: int) -> int:
     """Default number of draws for a study of this size: enough for an interval, with bounded work.
 
-    >>> default_number_of_draws(3120), default_number_of_draws(59_175), default_number_of_draws(200)
-    (64, 20, 100)
+    >>> [choose_default_number_of_draws(n) for n in (3120, 59_175, 200)]
+    [64, 20, 100]
     """
     return max(FEWEST, min(MOST, MOST_ROWS // max(n_rows, 1)))
 
@@ -63,7 +63,7 @@ class ParametricBootstrap:
         return self._refit.refit_components(self.simulate_scores(rng))
 
 
-def variance_component_interval(
+def compute_variance_component_interval(
     draws: Sequence[Mapping[str, float]], term: str, *, level: float = 0.95
 ) -> tuple[float, float]:
     """Percentile interval of one component."""

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from app.stats.aggregate import Indices
-from app.stats.components.likelihood import inverse_from_cholesky
+from app.stats.components.likelihood import invert_from_cholesky_factor
 from app.stats.ratings import Floats
 
 LOWEST, HIGHEST = -9.0, 9.0
@@ -164,7 +164,7 @@ class _Equations:
         matrix[place, place] += np.repeat(1 / ratios[:-1], self.sizes[:-1])
         factor = scipy.linalg.cho_factor(matrix, lower=True)
         solution = np.asarray(scipy.linalg.cho_solve(factor, right), dtype=np.float64)
-        inverse = inverse_from_cholesky(factor[0])
+        inverse = invert_from_cholesky_factor(factor[0])
         log_determinant = 2 * float(np.log(np.diag(factor[0])).sum()) + float(np.log(diagonal).sum())
         log_determinant += float(at @ np.array(self.sizes, dtype=np.float64))
         free = self.n - self.p

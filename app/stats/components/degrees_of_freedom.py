@@ -26,7 +26,7 @@ _FLAT = 1e-6
 """A direction whose curvature relative to the largest is below this tells nothing about the components."""
 
 
-def satterthwaite_degrees(fitted: VarianceComponentsFit) -> Floats:
+def compute_satterthwaite_degrees(fitted: VarianceComponentsFit) -> Floats:
     """Degrees of freedom for the difference between each two systems, shape (S, S); NaN on the diagonal.
 
     Components at the lower bound are treated as known to be 0, as in lme4. The criterion is profiled over the residual

@@ -17,7 +17,7 @@ from app.domain.errors import Invalid
 from app.stats.aggregate import Indices
 from app.stats.components.layout import ModelLayout, make_model_layout
 from app.stats.components.likelihood import MixedModelEquations
-from app.stats.components.observations import ModelObservations, make_observations
+from app.stats.components.observations import ModelObservations, make_model_observations
 from app.stats.components.optimum import HIGHEST, LOWEST, RemlOptimum, minimize_reml
 from app.stats.components.terms import RESIDUAL, OmittedTerm, select_identifiable_terms
 from app.stats.ratings import Floats, Ratings
@@ -100,7 +100,7 @@ def fit_variance_components(ratings: Ratings) -> VarianceComponentsFit:
         There are no ratings, no more ratings than systems, too many raters, a document or segment too large for the
         model, or every system's scores are constant.
     """
-    return fit_variance_components_to_rows(make_observations(ratings))
+    return fit_variance_components_to_rows(make_model_observations(ratings))
 
 
 def fit_variance_components_to_rows(rows: ModelObservations) -> VarianceComponentsFit:

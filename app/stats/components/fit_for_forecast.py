@@ -8,10 +8,10 @@ import numpy as np
 
 from app.stats.components.fit import ModelNotEstimable, fit_variance_components
 from app.stats.components.generalizability import (
+    compute_mean_raters_per_item,
+    estimate_system_variance,
     make_planning_components,
     make_planning_components_from_fit,
-    mean_raters_per_item,
-    system_variance,
 )
 from app.stats.components.terms import RESIDUAL, TERMS
 from app.stats.planning.forecast_components import ForecastVarianceComponents
@@ -58,9 +58,9 @@ def fit_forecast_variance_components(rows: Ratings, campaign: str) -> ForecastVa
     except ModelNotEstimable:
         return None
     source = f"{campaign}, own judgments" + ("" if part is rows else f" on {n_documents:,} documents")
-    notes = RATED_ONCE if mean_raters_per_item(model) < 1 + 1e-9 else ()
+    notes = RATED_ONCE if compute_mean_raters_per_item(model) < 1 + 1e-9 else ()
     components = make_planning_components_from_fit(model, source=source)
-    return ForecastVarianceComponents(components, system_variance(model), notes=notes, pilot_ratings=rows)
+    return ForecastVarianceComponents(components, estimate_system_variance(model), notes=notes, pilot_ratings=rows)
 
 
 def sample_whole_documents(rows: Ratings, most: int) -> tuple[Ratings, int]:

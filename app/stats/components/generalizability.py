@@ -15,7 +15,7 @@ import numpy as np
 
 from app.stats.components.fit import VarianceComponentsFit
 from app.stats.components.terms import RESIDUAL, OmittedTerm
-from app.stats.planning.planning import StudyLayout, VarianceComponents, contrast_variance
+from app.stats.planning.power_and_cost import StudyLayout, VarianceComponents, compute_contrast_variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def make_planning_components(components: Mapping[str, float], *, source: str = "
     )
 
 
-def system_variance(fitted: VarianceComponentsFit) -> float:
+def estimate_system_variance(fitted: VarianceComponentsFit) -> float:
     """Variance between systems without the error of their means: σ²_s, at least 0.
 
     Systems are fixed in the model, so this is the variance of the adjusted means minus half the mean variance of a
@@ -102,9 +102,9 @@ def system_variance(fitted: VarianceComponentsFit) -> float:
     return max(0.0, float(fitted.means.var(ddof=1)) - fitted.typical_contrast_error() ** 2 / 2)
 
 
-def variance_shares(fitted: VarianceComponentsFit) -> Mapping[str, float]:
+def compute_variance_shares(fitted: VarianceComponentsFit) -> Mapping[str, float]:
     """Each component as a share of the variance of a single rating; systems come first."""
-    variances = {"system": system_variance(fitted), **fitted.components}
+    variances = {"system": estimate_system_variance(fitted), **fitted.components}
     total = sum(variances.values())
     return {term: value / total for term, value in variances.items()}
 
@@ -126,7 +126,10 @@ def estimate_reliability(
     """
     get = components.get
     relative = (
-        contrast_variance(make_planning_components(components), StudyLayout(documents, segments, raters, ratings)) / 2
+        compute_contrast_variance(
+            make_planning_components(components), StudyLayout(documents, segments, raters, ratings)
+        )
+        / 2
     )
     of_documents = (get("doc", 0.0) + get("segment", 0.0) / segments) / documents
     of_raters = (get("rater_doc", 0.0) + get("rater_segment", 0.0) / segments) / (documents * ratings)
@@ -159,7 +162,10 @@ def run_decision_studies(
     rows = fitted.rows
     segments = rows.n_segments / max(rows.n_sampled_units, 1)
     pool = raters or len(rows.raters)
-    between, components = system_variance(fitted), assign_confounded_variance_to_systems(fitted, fitted.components)
+    between, components = (
+        estimate_system_variance(fitted),
+        assign_confounded_variance_to_systems(fitted, fitted.components),
+    )
     return tuple(
         estimate_reliability(components, between, documents=d, segments=segments, ratings=k, raters=max(pool, k))
         for k in ratings
@@ -167,7 +173,7 @@ def run_decision_studies(
     )
 
 
-def mean_raters_per_item(fitted: VarianceComponentsFit) -> float:
+def compute_mean_raters_per_item(fitted: VarianceComponentsFit) -> float:
     """Mean number of raters per output."""
     rows = fitted.rows
     outputs = np.unique(rows.segment * len(rows.systems) + rows.system).size

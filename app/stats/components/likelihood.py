@@ -67,7 +67,7 @@ class MixedModelEquations:
         np.einsum("ii->i", matrix)[layout.n_systems :] += 1 / random
         factor, _ = scipy.linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         self._log_determinant += 2 * float(np.log(np.diag(factor)).sum()) + float(np.log(random).sum())
-        self.inverse = inverse_from_cholesky(factor)
+        self.inverse = invert_from_cholesky_factor(factor)
         self.traces = self._traces()
 
     def _shares(self) -> Iterator[RowBlockAfterElimination]:
@@ -173,7 +173,7 @@ class MixedModelEquations:
         return np.asarray((curvature + curvature.T) / 2, dtype=np.float64)
 
 
-def inverse_from_cholesky(lower: Floats) -> Floats:
+def invert_from_cholesky_factor(lower: Floats) -> Floats:
     """Invert a matrix from its lower Cholesky factor, at a third of the cost of solving for every column."""
     half, _ = scipy.linalg.lapack.dpotri(lower, lower=1)
     half = np.tril(half)

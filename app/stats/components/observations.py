@@ -49,7 +49,7 @@ class ModelObservations:
         return max(1, round(np.unique(unit * len(self.systems) + self.system).size / len(self.systems)))
 
 
-def make_observations(ratings: Ratings) -> ModelObservations:
+def make_model_observations(ratings: Ratings) -> ModelObservations:
     """Average repeated ratings of one output by one rater, and assign dense codes.
 
     ratings : segment ratings of an analysis, in canonical order.

@@ -59,21 +59,21 @@ def count_system_failures(ratings: Ratings, failed: Bools, system: int, alpha: f
     )
 
 
-def documents_needed_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
+def compute_documents_to_see_failure(rate: float = RARE, alpha: float = 0.05) -> int:
     """Number of documents that contain a failure with probability 1 − alpha if a share `rate` of all documents fails.
 
     It is ⌈ln α/ln(1 − rate)⌉.
 
-    >>> documents_needed_to_see_failure()
+    >>> compute_documents_to_see_failure()
     59
     """
     return ceil(log(alpha) / log(1 - rate))
 
 
-def chance_of_no_failure(documents: int, rate: float = RARE) -> float:
+def compute_chance_of_no_failure(documents: int, rate: float = RARE) -> float:
     """Probability that none of these documents fails if a share `rate` of all documents fails.
 
-    >>> round(chance_of_no_failure(12), 2)
+    >>> round(compute_chance_of_no_failure(12), 2)
     0.54
     """
     return float((1 - rate) ** documents)

@@ -19,7 +19,7 @@ import numpy as np
 from app.domain.errors import Invalid
 from app.stats.aggregate import Indices, ScoreMatrix, round_scores
 from app.stats.gate.skewness import SkewCorrectedMean, skewness
-from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision, precision_of_difference
+from app.stats.inference.by_document import EstimatePrecision, estimate_difference_precision, estimate_ratio_precision
 from app.stats.ratings import Floats
 from app.stats.testing.pair_tests import FEWEST_DOCUMENTS
 
@@ -82,7 +82,7 @@ class SystemDifferenceByDocument:
     paired: bool
 
 
-def system_difference_by_document(
+def compute_system_difference_by_document(
     panel: ScoreMatrix, candidate: int, baseline: int, sign: int, *, paired: bool
 ) -> SystemDifferenceByDocument:
     """Compute how far the candidate is ahead on each document.
@@ -110,7 +110,7 @@ def system_difference_by_document(
         total = counts[row].sum()
         deviation += turn * n * ((sums[row] - counts[row] * (sums[row].sum() / total)) / total)[either]
     means = sign * panel.system_means()
-    known = precision_of_difference((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
+    known = estimate_difference_precision((sums[candidate], sums[baseline]), (counts[candidate], counts[baseline]))
     segments = int(panel.present[candidate].sum() + panel.present[baseline].sum())
     return SystemDifferenceByDocument(
         means[candidate] - means[baseline] + deviation, np.ones(n), known, segments, paired=False
@@ -124,7 +124,7 @@ def decide_claim(
 
     Parameters
     ----------
-    sums, weights : from `system_difference_by_document`, shape (D,).
+    sums, weights : from `compute_system_difference_by_document`, shape (D,).
     precision : precision of the difference, from the same function; None computes it from sums and weights.
 
     With fewer than six documents the verdict is no_data. If every document has the same difference, the standard error

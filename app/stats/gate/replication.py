@@ -17,12 +17,12 @@ from app.stats.ratings import Ratings
 from app.stats.replication_forecast import ReplicationChances, forecast_replication
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityPoint, compute_stability_curves
-from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments, extract_multiply_rated_documents
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 from app.stats.stability.studies import (
     RaterDocumentSums,
+    compute_normalized_document_sums,
     gather_study_ratings,
-    normalized_document_sums,
     sum_ratings_over_segments,
 )
 
@@ -111,7 +111,7 @@ def _study(
         entropy=None,
         ratings=1,
     )
-    sums = normalized_document_sums(gather_study_ratings(items, documents, raters), method)[0]
+    sums = compute_normalized_document_sums(gather_study_ratings(items, documents, raters), method)[0]
     sign = 1.0 if data.higher_is_better else -1.0
     return np.asarray(sign * (sums[:, pair[0]] - sums[:, pair[1]]), dtype=np.float64)
 

@@ -33,10 +33,10 @@ def skewness(deviations: Floats) -> float:
     return 0.0 if second <= 1e-24 else float((deviations**3).mean()) / float(second**1.5)
 
 
-def documents_needed_at_skewness(skew: float) -> int:
+def compute_documents_for_skewness(skew: float) -> int:
     """Number of documents that a t-test needs at this skewness: 25 G² (Cochran 1977, §2.15).
 
-    >>> documents_needed_at_skewness(-2.0), documents_needed_at_skewness(0.1)
+    >>> compute_documents_for_skewness(-2.0), compute_documents_for_skewness(0.1)
     (100, 1)
     """
     return max(1, ceil(COCHRAN * skew * skew))

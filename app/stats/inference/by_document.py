@@ -59,15 +59,15 @@ def estimate_ratio_precision(sums: Floats, counts: Indices | Floats) -> Estimate
     shape = np.asarray(sums).shape[:-1]
     counts = np.asarray(counts, dtype=np.float64)
     documents = np.asarray((counts > 0).sum(axis=-1), dtype=np.intp)
-    psi = document_influences(sums, counts)
+    psi = compute_document_influences(sums, counts)
     several = documents > 1
     error = np.where(several, np.sqrt((psi * psi).sum(axis=-1)), np.nan)
-    degrees = np.broadcast_to(document_degrees_of_freedom(counts), shape)
-    effective = np.broadcast_to(effective_document_count(counts), shape)
+    degrees = np.broadcast_to(compute_document_degrees_of_freedom(counts), shape)
+    effective = np.broadcast_to(compute_effective_document_count(counts), shape)
     return EstimatePrecision(np.asarray(error), degrees, np.broadcast_to(documents, shape), effective)
 
 
-def document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
+def compute_document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
     """Contribution of each document to the estimate's error, corrected for leverage: shape (…, D), 0 if absent.
 
     It is e_D/√(1 − n_D/N)/N, so the sum of squares is the variance.
@@ -79,7 +79,7 @@ def document_influences(sums: Floats, counts: Indices | Floats) -> Floats:
         return np.asarray((sums - counts * theta) / total * np.sqrt(_factors(counts / total)), dtype=np.float64)
 
 
-def effective_document_count(counts: Indices | Floats) -> Floats:
+def compute_effective_document_count(counts: Indices | Floats) -> Floats:
     """(Σn)²/Σn² over the last axis (Kish 1965, §11.7): D for equally long documents, near 1 if one dominates."""
     counts = np.asarray(counts, dtype=np.float64)
     squares = (counts * counts).sum(axis=-1)
@@ -87,7 +87,7 @@ def effective_document_count(counts: Indices | Floats) -> Floats:
     return np.asarray(np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0), dtype=np.float64)
 
 
-def largest_document_share(counts: Indices | Floats) -> Floats:
+def compute_largest_document_share(counts: Indices | Floats) -> Floats:
     """Share of the segments that belong to the largest document, shape (…, D) → (…,); 0 without segments."""
     counts = np.asarray(counts, dtype=np.float64)
     total = counts.sum(axis=-1)
@@ -95,7 +95,7 @@ def largest_document_share(counts: Indices | Floats) -> Floats:
     return np.asarray(np.divide(largest, total, out=np.zeros_like(total), where=total > 0), dtype=np.float64)
 
 
-def document_degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATION) -> Floats:
+def compute_document_degrees_of_freedom(counts: Indices | Floats, correlation: float = CORRELATION) -> Floats:
     """Satterthwaite's degrees of freedom of the corrected variance; shape (…,), 0 below two documents.
 
     If Var(X_D) ∝ v_D = (1 − ρ)·n_D + ρ·n_D², the residuals have the covariance G_DE = δ_DE·q_D − p_D·q_E − q_D·p_E
@@ -104,9 +104,9 @@ def document_degrees_of_freedom(counts: Indices | Floats, correlation: float = C
 
     Examples
     --------
-    >>> round(float(document_degrees_of_freedom(np.full(8, 5))), 6)
+    >>> round(float(compute_document_degrees_of_freedom(np.full(8, 5))), 6)
     7.0
-    >>> round(float(document_degrees_of_freedom(np.array([60] + [3] * 19))), 2)
+    >>> round(float(compute_document_degrees_of_freedom(np.array([60] + [3] * 19))), 2)
     2.47
     """
     model = _WorkingModel.of(counts, correlation)
@@ -160,7 +160,7 @@ def _factors(share: Floats) -> Floats:
     return np.asarray(np.where(inside, 1.0 / np.where(inside, 1.0 - share, 1.0), 0.0), dtype=np.float64)
 
 
-def precision_of_difference(
+def estimate_difference_precision(
     sums: tuple[Floats, Floats], counts: tuple[Indices | Floats, Indices | Floats]
 ) -> EstimatePrecision:
     """Estimate the precision of the difference of two scores, each over its own segments; shapes (D,) → ().
@@ -168,12 +168,12 @@ def precision_of_difference(
     Documents common to both are paired. The degrees of freedom combine both variances and account for common documents.
     If every document has the same count in both, the result equals `estimate_ratio_precision` of the differences.
     """
-    psi = [document_influences(x, n) for x, n in zip(sums, counts, strict=True)]
+    psi = [compute_document_influences(x, n) for x, n in zip(sums, counts, strict=True)]
     models = [_WorkingModel.of(n, CORRELATION) for n in counts]
     degrees = _degrees_apart([float((x * x).sum()) for x in psi], models)
     error = float(np.sqrt(((psi[0] - psi[1]) ** 2).sum())) if degrees else np.nan
     documents = np.asarray(((models[0].p > 0) | (models[1].p > 0)).sum(), dtype=np.intp)
-    effective = effective_document_count(models[0].p + models[1].p)
+    effective = compute_effective_document_count(models[0].p + models[1].p)
     return EstimatePrecision(np.asarray(error), np.asarray(degrees), documents, effective)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import scipy
 
 from app.stats.aggregate import Indices, ScoreMatrix
-from app.stats.inference.by_document import EstimatePrecision, document_degrees_of_freedom
+from app.stats.inference.by_document import EstimatePrecision, compute_document_degrees_of_freedom
 from app.stats.ratings import Floats, Ratings
 
 WITHIN_RATERS = 1.0
@@ -23,7 +23,7 @@ _TABLE = 4
 """A table renumbers codes if it has at most this many entries per code; sorting takes about ten times as long."""
 
 
-def precision_for_new_raters(
+def estimate_precision_for_new_raters(
     ratings: Ratings, panel: ScoreMatrix, precision: EstimatePrecision, first: Indices, second: Indices
 ) -> EstimatePrecision | None:
     """Estimate the precision of pair differences for new raters; None with fewer than two raters.
@@ -42,7 +42,7 @@ def precision_for_new_raters(
     with np.errstate(invalid="ignore"):
         variance = precision.error**2 + np.maximum(by_rater - by_both, 0.0)
     share = rows.shares()
-    degrees = document_degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), WITHIN_RATERS)
+    degrees = compute_document_degrees_of_freedom((share[:, first] + share[:, second]).T * len(ratings), WITHIN_RATERS)
     degrees = np.minimum(precision.degrees, degrees)
     return EstimatePrecision(np.sqrt(variance), degrees, precision.documents, precision.effective)
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy
 
 from app.stats.aggregate import Indices
-from app.stats.inference.by_document import EstimatePrecision, document_degrees_of_freedom
+from app.stats.inference.by_document import EstimatePrecision, compute_document_degrees_of_freedom
 from app.stats.inference.by_rater import WITHIN_RATERS
 from app.stats.ratings import Codes, Floats, Ratings
 
@@ -37,7 +37,7 @@ class RaterDocumentTotals:
     weighted: Floats
 
 
-def sum_by_rater_and_document(ratings: Ratings, systems: Codes) -> RaterDocumentTotals:
+def sum_ratings_by_rater_and_document(ratings: Ratings, systems: Codes) -> RaterDocumentTotals:
     """Sum the ratings of a block of documents.
 
     Parameters
@@ -103,7 +103,7 @@ def estimate_precision_from_rater_totals(
     second: Indices,
     order: Indices,
 ) -> EstimatePrecision | None:
-    """Compute the same as `precision_for_new_raters` from totals; None with fewer than two raters.
+    """Compute the same as `estimate_precision_for_new_raters` from totals; None with fewer than two raters.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def estimate_precision_from_rater_totals(
     with np.errstate(invalid="ignore"):
         variance = precision.error**2 + np.maximum(by_rater - by_visit, 0.0)
     counts = (shares[:, order[first]] + shares[:, order[second]]).T * n_ratings
-    degrees = np.minimum(precision.degrees, document_degrees_of_freedom(counts, WITHIN_RATERS))
+    degrees = np.minimum(precision.degrees, compute_document_degrees_of_freedom(counts, WITHIN_RATERS))
     return EstimatePrecision(np.sqrt(variance), degrees, precision.documents, precision.effective)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from app.stats.aggregate import Indices
 from app.stats.agreement.pairs import kendall_tau, pearson
 from app.stats.agreement.soft_pairwise import soft_pairwise_accuracy
-from app.stats.metrics.pairs import PairPValues, compute_system_pair_p_values
 from app.stats.metrics.separation import MetricSeparation, compute_metric_separation_from_pairs
+from app.stats.metrics.system_pair_p_values import SystemPairPValues, compute_system_pair_p_values
 from app.stats.metrics.ties import TieCalibratedAccuracy, tie_calibrated_accuracy
 from app.stats.ratings import Bools, Floats
 
@@ -83,7 +83,7 @@ def compute_system_level_agreement(
     """
     both = np.isfinite(scores.human_system) & np.isfinite(scores.metric_system)
     human, metric = scores.human_system[both], scores.metric_system[both]
-    accuracy, n_pairs = pairwise_accuracy_and_count(human, metric)
+    accuracy, n_pairs = compute_pairwise_accuracy_and_count(human, metric)
     spa, spa_pairs = _spa(scores, permutations, seed, by_document=by_document)
     return SystemLevelAgreement(
         spa=spa,
@@ -104,10 +104,10 @@ def spearman(x: Floats, y: Floats) -> float:
     return pearson(rankdata(np.round(x, 10)), rankdata(np.round(y, 10)))
 
 
-def pairwise_accuracy_and_count(human: Floats, metric: Floats) -> tuple[float, int]:
+def compute_pairwise_accuracy_and_count(human: Floats, metric: Floats) -> tuple[float, int]:
     """Share of pairs that both order alike (a metric tie is wrong), and the number of pairs; NaN without a pair.
 
-    >>> pairwise_accuracy_and_count(np.array([3.0, 2.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.2, 0.1]))
+    >>> compute_pairwise_accuracy_and_count(np.array([3.0, 2.0, 1.0, 1.0]), np.array([0.9, 0.9, 0.2, 0.1]))
     (0.8, 5)
     """
     first, second = np.triu_indices(human.size, 1)
@@ -145,7 +145,7 @@ def _unit(scores: HumanAndMetricScores, by_document: bool) -> Indices:
 
 def compute_human_and_metric_p_values(
     scores: HumanAndMetricScores, permutations: int, seed: int, *, by_document: bool
-) -> tuple[PairPValues, PairPValues]:
+) -> tuple[SystemPairPValues, SystemPairPValues]:
     """p-values of every pair of systems for human scores and for the metric, on the same outputs with the same signs.
 
     by_document : exchange the systems on whole documents, else on single segments.

@@ -17,7 +17,7 @@ from typing import Final, Literal, get_args
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.metrics.pairs import PERMUTATIONS
+from app.stats.metrics.system_pair_p_values import PERMUTATIONS
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import sample_sign_patterns
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.metrics.pairs import PairPValues
+from app.stats.metrics.system_pair_p_values import SystemPairPValues
 from app.stats.ratings import Bools, Floats
 
 ALPHA = 0.05
@@ -49,14 +49,14 @@ def roc_auc(positive: Floats, negative: Floats) -> float:
     return float(twice / (2 * x.size * below.size))
 
 
-def find_pairs_separated_by_humans(human: PairPValues, alpha: float = ALPHA) -> Bools:
+def mask_pairs_separated_by_humans(human: SystemPairPValues, alpha: float = ALPHA) -> Bools:
     """Mask of pairs with a significant human difference: min(1, 2·min(p, p reverse)) ≤ α, without adjustment."""
     smaller = np.fmin(human.p, human.p_reverse)
     return np.asarray(np.nan_to_num(2 * smaller, nan=1.0) <= alpha, dtype=np.bool_)
 
 
 def compute_metric_separation_from_pairs(
-    human: PairPValues, metric: Floats, *, alpha: float = ALPHA
+    human: SystemPairPValues, metric: Floats, *, alpha: float = ALPHA
 ) -> MetricSeparation:
     """Compute both areas for one metric.
 
@@ -69,7 +69,7 @@ def compute_metric_separation_from_pairs(
     does not depend on which system of a pair comes first.
     """
     known = np.isfinite(human.p) & np.isfinite(metric)
-    is_separated = find_pairs_separated_by_humans(human, alpha) & known
+    is_separated = mask_pairs_separated_by_humans(human, alpha) & known
     size = np.abs(metric)
     towards = np.where(human.difference[is_separated] >= 0, metric[is_separated], -metric[is_separated])
     return MetricSeparation(

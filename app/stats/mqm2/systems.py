@@ -38,7 +38,7 @@ def score_systems(
 
     Parameters
     ----------
-    rows : penalties of segments whose word counts are known (`find_rows_with_word_counts`).
+    rows : penalties of segments whose word counts are known (`mask_rows_with_word_counts`).
     critical : shape (n_rows,), number of critical errors marked in each row.
     words : shape (n_segments,), by segment code.
     """
@@ -57,7 +57,7 @@ def score_systems(
     return tuple(scores)
 
 
-def find_rows_with_word_counts(rows: Ratings, words: Floats) -> Bools:
+def mask_rows_with_word_counts(rows: Ratings, words: Floats) -> Bools:
     """Mask of the rows whose segment has a word count, shape (n_rows,). words: by segment code, NaN if unknown."""
     known = np.append(~np.isnan(words), False)  # rows without a segment have the code −1
     return np.asarray(known[rows.segment], dtype=np.bool_)

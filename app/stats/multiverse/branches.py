@@ -17,7 +17,11 @@ from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace, TestAnd
 from app.stats.ranking import design_checks
 from app.stats.ratings import Codes, Ratings
 from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
-from app.stats.testing.common_segments import CommonSegmentsByPair, all_system_pairs, reduce_pairs_to_common_segments
+from app.stats.testing.common_segments import (
+    CommonSegmentsByPair,
+    list_all_system_pairs,
+    reduce_pairs_to_common_segments,
+)
 from app.stats.testing.pair_tests import PAIRED_TESTS, PairTestResults, run_pair_tests
 from app.stats.testing.wins import decide_wins
 
@@ -168,7 +172,7 @@ class _Universes:
         """Test all pairs; return the reason if that is impossible."""
         if test.unit == "document" and not self.rows.documents_known:
             return "documents are unknown"
-        if test.test in PAIRED_TESTS and design_checks.is_unpaired(self.laid):
+        if test.test in PAIRED_TESTS and design_checks.has_no_common_segments(self.laid):
             return "unpaired design: no two systems share a segment"
         if test.test in STRATIFIED_TESTS and self.domains is None:
             return "the domains of the documents are unknown"
@@ -179,12 +183,12 @@ class _Universes:
         return tests if tests.testable.any() else "no pair has enough data for this test"
 
     def _marks(self, wins: npt.NDArray[np.bool_], tests: PairTestResults) -> Marks:
-        first, second = all_system_pairs(len(self.laid.systems))
+        first, second = list_all_system_pairs(len(self.laid.systems))
         marks = wins[first, second].astype(np.int8) - wins[second, first].astype(np.int8)
         return self._spread_to_all_pairs(np.where(tests.testable, self.turned * marks, UNTESTED).astype(np.int8))
 
     def _mark_leaders(self) -> Marks:
-        first, second = all_system_pairs(len(self.laid.systems))
+        first, second = list_all_system_pairs(len(self.laid.systems))
         scores = self.sign * round_scores(self.laid.system_means())
         return self._spread_to_all_pairs((self.turned * np.sign(scores[first] - scores[second])).astype(np.int8))
 
@@ -198,7 +202,7 @@ def _pairs_among(rows: Ratings, matrix: ScoreMatrix, systems: Sequence[str]) -> 
     """Position of each pair of a matrix among the pairs of all systems, and its sign: −1 if it is reversed, else 1."""
     at = {key: i for i, key in enumerate(systems)}
     own = np.array([at[rows.labels.systems[code]] for code in matrix.systems], dtype=np.intp)
-    first, second = all_system_pairs(own.size)
+    first, second = list_all_system_pairs(own.size)
     low, high = np.minimum(own[first], own[second]), np.maximum(own[first], own[second])
     place = low * len(systems) - low * (low + 1) // 2 + high - low - 1
     return place, np.where(own[first] < own[second], 1, -1).astype(np.int8)

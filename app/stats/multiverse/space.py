@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from app.domain.recipe import SIGNED_RANK_TESTS, Adjust, ExclusionTarget, Normalize, Recipe, Test, Unit
-from app.stats.testing.permutation import capped_number_of_permutations
+from app.stats.testing.permutation import cap_number_of_permutations
 
 Dimension = Literal["scoring", "exclusion", "normalize", "test", "adjust"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = ("scoring", "exclusion", "normalize", "test", "adjust")
@@ -97,7 +97,7 @@ class MultiverseSpace:
 
         All adjustments share the same draws, as many as the most demanding adjustment needs.
         """
-        permutations = self.base.permutations or capped_number_of_permutations(max(n_pairs, 1), recipe.alpha)
+        permutations = self.base.permutations or cap_number_of_permutations(max(n_pairs, 1), recipe.alpha)
         return replace(
             recipe,
             test=test.test,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.stats.planning.planning import VarianceComponents
+from app.stats.planning.power_and_cost import VarianceComponents
 from app.stats.ratings import Ratings
 
 

@@ -14,18 +14,18 @@ import scipy
 
 from app.domain.errors import Invalid
 from app.domain.recipe import ClusterRule
-from app.stats.planning.planning import StudyLayout, VarianceComponents
+from app.stats.planning.power_and_cost import StudyLayout, VarianceComponents
 from app.stats.planning.score_sampling import ScoreSampler
 from app.stats.planning.simulated_studies import (
     MOST_DRAWN,
     MOST_HELD,
     RaterPools,
     StudyTooLarge,
-    absolute_t_statistics,
-    assign_raters,
+    compute_absolute_t_statistics,
+    compute_contrast_degrees_of_freedom,
     compute_pair_contrasts,
-    contrast_degrees_of_freedom,
     draw_document_lengths,
+    draw_raters_by_item,
     find_claims_by_t_test,
     find_significant_pairs,
     simulate_document_means,
@@ -42,7 +42,7 @@ all documents are equally long, and sums are means.
 """
 
 
-def longest_document_length(layout: StudyLayout) -> int:
+def compute_longest_document_length(layout: StudyLayout) -> int:
     """Return the segments of the longest document, or the rounded mean, at least 1, if lengths are unknown."""
     return max(layout.lengths, default=max(1, round(layout.segments)))
 
@@ -62,9 +62,9 @@ def simulate_non_normal_document_means(
     shifts : of each system on the latent scale, larger is better, shape (S,). lengths : from `draw_document_lengths`;
     by default all are equally long.
     """
-    d, m, s = layout.documents, longest_document_length(layout), len(shifts)
+    d, m, s = layout.documents, compute_longest_document_length(layout), len(shifts)
     c, shared = scores.latent.parts, scores.latent.shared
-    raters = assign_raters(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
+    raters = draw_raters_by_item(layout, panel, s, studies, rng)[:, :, None]  # (n, D, 1, S, K)
     n, document, segment = np.ogrid[:studies, :d, :m]
     n, document, segment = (one[..., None, None] for one in (n, document, segment))
     system = np.arange(s)[:, None]
@@ -125,7 +125,7 @@ class ExpectedNumberOfClusters:
     studies: int
 
 
-def expected_number_of_clusters(
+def estimate_number_of_clusters(
     draw: Draw,
     layout: StudyLayout,
     *,
@@ -167,7 +167,7 @@ def expected_number_of_clusters(
     return ExpectedNumberOfClusters(float(counts.mean()), error, counts.size)
 
 
-def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
+def make_normal_study_sampler(components: VarianceComponents, layout: StudyLayout) -> Draw:
     """Return a sampler of normal scores, as `simulate_detection_counts` draws them."""
     panel = RaterPools.with_single_pool(layout)
 
@@ -179,7 +179,7 @@ def make_normal_sampler(components: VarianceComponents, layout: StudyLayout) -> 
     return draw
 
 
-def make_non_normal_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
+def make_non_normal_study_sampler(scores: ScoreSampler, layout: StudyLayout) -> Draw:
     """Return a sampler of scores with their own marginal; means beyond its ends are moved to the ends."""
     panel = RaterPools.with_single_pool(layout)
 
@@ -207,7 +207,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
     n, n_systems, _ = sums.shape
     difference, error = compute_pair_contrasts(sums, counts)
     p = 2 * scipy.special.stdtr(
-        contrast_degrees_of_freedom(sums, counts)[:, None], -absolute_t_statistics(difference, error)
+        compute_contrast_degrees_of_freedom(sums, counts)[:, None], -compute_absolute_t_statistics(difference, error)
     )
     is_significant = find_significant_pairs(p, alpha, holm=holm)
     first, second = np.triu_indices(n_systems, k=1)
@@ -227,7 +227,7 @@ def _cluster_counts(sums: Floats, counts: Floats | None, rule: ClusterRule, alph
 def _batches(layout: StudyLayout, systems: int, studies: int) -> list[int]:
     """Return the sizes of batches that fit into memory; very large studies are drawn less often, at least 20 times."""
     ratings = 4 * systems * layout.ratings_per_item
-    each = layout.documents * longest_document_length(layout) * (layout.raters + ratings)
+    each = layout.documents * compute_longest_document_length(layout) * (layout.raters + ratings)
     if each > MOST_HELD:
         raise StudyTooLarge(f"{each:,} values of one study; at most {MOST_HELD:,} are drawn")
     wanted, step = min(studies, max(20, MOST_DRAWN // each)), max(1, _AT_ONCE // each)

@@ -14,20 +14,33 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.design.design import Grouping
+from app.design.design_choices import Grouping
 from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.planning.simulated_studies import (
+    compute_contrast_degrees_of_freedom,
+    compute_critical_t,
     compute_pair_contrasts,
-    contrast_degrees_of_freedom,
-    critical_t,
     find_claims_by_t_test,
 )
 from app.stats.ratings import Floats, Ratings
-from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
-from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
-from app.stats.stability.studies import gather_study_ratings, normalized_document_sums, sum_ratings_over_segments
+from app.stats.stability.multiply_rated_documents import (
+    MultiplyRatedDocuments,
+    NoMultiplyRatedDocuments,
+    extract_multiply_rated_documents,
+)
+from app.stats.stability.srp import (
+    compare_studies,
+    compute_pooled_srp,
+    estimate_srp_monte_carlo_error,
+    find_better_of_pairs,
+)
+from app.stats.stability.studies import (
+    compute_normalized_document_sums,
+    gather_study_ratings,
+    sum_ratings_over_segments,
+)
 
 FEWEST_DOCUMENTS = 6
 MOST_HELD = 2_000_000
@@ -86,7 +99,7 @@ def prepare_pilot_ratings(ratings: Ratings, *, grouping: Grouping = "psxs", rati
     """
     try:
         data = extract_multiply_rated_documents(ratings)
-    except NotMultiplyRated:
+    except NoMultiplyRatedDocuments:
         return _make_pilot_ratings(ratings)
     if len(data.documents) < FEWEST_DOCUMENTS or int(data.n_raters_by_document.min()) < ratings_per_item:
         return _make_pilot_ratings(ratings)
@@ -135,7 +148,7 @@ def _dealt_anew(data: MultiplyRatedDocuments, grouping: Grouping, ratings_per_it
                 ratings=ratings_per_item,
             )
             redrawn = gather_study_ratings(items, chosen, raters)
-            sums[study] = sign * normalized_document_sums(redrawn, "none")[0].T
+            sums[study] = sign * compute_normalized_document_sums(redrawn, "none")[0].T
             counts[study] = redrawn.n_segments
         return sums, counts
 
@@ -174,7 +187,7 @@ def estimate_power_by_resampling(
         sums, counts = pilot.draw(rng, n, documents)
         apart, error = compute_pair_contrasts(sums, counts)
         moved = apart - true + difference
-        reach = critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None] * error
+        reach = compute_critical_t(compute_contrast_degrees_of_freedom(sums, counts), alpha)[:, None] * error
         shares.append(((moved > 0) & (moved >= reach)).mean(axis=1))
     each = np.concatenate(shares)
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(studies)) if studies > 1 else 0.0
@@ -203,12 +216,12 @@ def forecast_srp_by_bootstrap(
     claimed, means = np.concatenate(claims), np.concatenate(scores)
     order = find_better_of_pairs(means, 1)
     group = compare_studies(means, claimed, order)
-    error = srp_monte_carlo_error([group])
+    error = estimate_srp_monte_carlo_error([group])
     full_sums, full_counts = pilot.full
     true = find_better_of_pairs(full_sums.sum(axis=2) / full_counts.sum(axis=1)[:, None], 1)[0]
     n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
     return BootstrapStabilityForecast(
-        srp=pooled_srp([group]),
+        srp=compute_pooled_srp([group]),
         mc_error=0.0 if np.isnan(error) else error,
         mean_significant_pairs=float(n_claims.mean()),
         share_without_significance=float((n_claims == 0).mean()),

@@ -13,7 +13,12 @@ from app.design.plan_properties import PlanProperties
 from app.domain.errors import Invalid
 from app.stats.planning.forecast_components import ForecastVarianceComponents
 from app.stats.planning.pilot import estimate_power_by_resampling, prepare_pilot_ratings
-from app.stats.planning.planning import PowerForecast, StudyLayout, fewest_documents_for_significance, forecast_power
+from app.stats.planning.power_and_cost import (
+    PowerForecast,
+    StudyLayout,
+    compute_fewest_documents_for_significance,
+    forecast_power,
+)
 from app.stats.planning.simulated_studies import (
     PlannedClaimRule,
     RankingStabilityForecast,
@@ -70,7 +75,7 @@ class _PValueFloor:
 
     @classmethod
     def of(cls, documents: int, pairs: int) -> _PValueFloor:
-        needed = fewest_documents_for_significance(pairs, ALPHA)
+        needed = compute_fewest_documents_for_significance(pairs, ALPHA)
         return cls(min(1.0, pairs * 2.0 ** (1 - documents)), needed if documents < needed else None)
 
 

@@ -1,6 +1,6 @@
 """How many raters are needed to detect a difference, given the documents: a plan's formula solved for the raters.
 
-Source: `planning.contrast_variance`, whose formula is solved here; docs/reports/planner.md writes it out.
+Source: `power_and_cost.compute_contrast_variance`, whose formula is solved here; docs/reports/planner.md writes it out.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil, sqrt
 
-from app.stats.planning.planning import (
+from app.stats.planning.power_and_cost import (
     ROUNDING,
     Grouping,
     StudyLayout,
     VarianceComponents,
-    contrast_variance,
-    detectable_difference,
+    compute_contrast_variance,
+    compute_detectable_difference,
 )
 
 MOST_RATERS = 1_000_000
@@ -35,7 +35,7 @@ class RatersNeeded:
     note: str | None = None
 
 
-def raters_needed(
+def compute_raters_needed(
     components: VarianceComponents,
     layout: StudyLayout,
     *,
@@ -52,13 +52,13 @@ def raters_needed(
     assigned separately. `layout.raters` does not matter.
 
     >>> c = VarianceComponents(0.36, 0, 0.64, 0.09, 0.25, 0, 0.16, 1.44)
-    >>> raters_needed(c, StudyLayout(60, 5, 6), difference=0.7, systems=2).least
+    >>> compute_raters_needed(c, StudyLayout(60, 5, 6), difference=0.7, systems=2).least
     6
     """
-    unit = detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    unit = compute_detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
     wanted, fewest = (difference / unit) ** 2, layout.ratings_per_item
-    endless = contrast_variance(components, replace(layout, raters=_WITHOUT_END))
-    falling = contrast_variance(components, replace(layout, raters=1)) - endless
+    endless = compute_contrast_variance(components, replace(layout, raters=_WITHOUT_END))
+    falling = compute_contrast_variance(components, replace(layout, raters=1)) - endless
     if falling <= 0:
         if endless + falling / fewest > wanted:
             return RatersNeeded(None, "more raters do not lower the standard error here")
@@ -87,7 +87,7 @@ def minimum_raters_for_unlimited_documents(
 
     For a fixed panel, the raters of an item; None above a million. `layout.documents` and `.raters` do not matter.
     """
-    unit = detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
+    unit = compute_detectable_difference(1.0, alpha=alpha / (systems * (systems - 1) // 2), power=power)
     wanted = (difference / unit) ** 2
     left = 0.0 if layout.fixed_panel else 2 * components.rater_system
     if left >= MOST_RATERS * wanted:

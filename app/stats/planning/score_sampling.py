@@ -19,7 +19,7 @@ import numpy as np
 import scipy
 
 from app.domain.errors import Invalid
-from app.stats.planning.planning import VarianceComponents
+from app.stats.planning.power_and_cost import VarianceComponents
 from app.stats.ratings import Floats
 
 Scores = Literal["normal", "zero_inflated_gamma", "ordinal"]

@@ -20,17 +20,17 @@ import scipy
 from app.design.design_inputs import Codes
 from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
-from app.stats.inference.by_document import document_degrees_of_freedom
-from app.stats.planning.planning import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
+from app.stats.inference.by_document import compute_document_degrees_of_freedom
+from app.stats.planning.power_and_cost import FEWEST_DOCUMENTS, StudyLayout, VarianceComponents
 from app.stats.ratings import Bools, Floats
 from app.stats.stability.srp import (
     SumsOverStudyPairs,
     compare_studies,
+    compute_pooled_srp,
+    estimate_srp_monte_carlo_error,
     find_better_of_pairs,
-    pooled_srp,
-    srp_monte_carlo_error,
 )
-from app.stats.stability.testing import Claims
+from app.stats.stability.study_significance import Claims
 
 STUDIES, WORLDS = 50, 10
 MOST_HELD = 4_000_000
@@ -114,7 +114,7 @@ def simulate_document_means(
     c, n_systems = components, len(means)
     _check(layout.documents * max(n_systems * layout.ratings_per_item, panel.n_raters))
     m = np.full((1, layout.documents), layout.segments) if lengths is None else lengths
-    raters = assign_raters(layout, panel, n_systems, studies, rng)
+    raters = draw_raters_by_item(layout, panel, n_systems, studies, rng)
     n = np.arange(studies)[:, None, None, None]
     severity = rng.normal(0.0, sqrt(c.rater), (studies, panel.n_raters))
     of_documents = (
@@ -206,10 +206,10 @@ def _study_forecast(
     groups: list[SumsOverStudyPairs], n_claims: Codes, wrong: int, pool: Pool
 ) -> RankingStabilityForecast:
     """Figures over all worlds; n_claims: number of claims of each study, wrong: of those against the true order."""
-    error = srp_monte_carlo_error(groups)
+    error = estimate_srp_monte_carlo_error(groups)
     tau, defined = sum(group.tau[0] for group in groups), sum(group.tau[1] for group in groups)
     return RankingStabilityForecast(
-        srp=pooled_srp(groups),
+        srp=compute_pooled_srp(groups),
         mc_error=0.0 if np.isnan(error) else error,
         mean_significant_pairs=float(n_claims.mean()),
         share_without_significance=float((n_claims == 0).mean()),
@@ -234,12 +234,12 @@ def find_claims_by_t_test(
     difference, error = compute_pair_contrasts(sums, counts)
     if rule is None:
         reached = (
-            absolute_t_statistics(difference, error)
-            >= critical_t(contrast_degrees_of_freedom(sums, counts), alpha)[:, None]
+            compute_absolute_t_statistics(difference, error)
+            >= compute_critical_t(compute_contrast_degrees_of_freedom(sums, counts), alpha)[:, None]
         )
         return np.asarray(np.sign(difference) * reached, dtype=np.int8)
     p = 2 * scipy.special.stdtr(
-        contrast_degrees_of_freedom(sums, counts)[:, None], -absolute_t_statistics(difference, error)
+        compute_contrast_degrees_of_freedom(sums, counts)[:, None], -compute_absolute_t_statistics(difference, error)
     )
     return np.asarray(np.sign(difference) * rule.find_significant(p, sums.shape[2], alpha), dtype=np.int8)
 
@@ -279,20 +279,20 @@ def find_significant_pairs(p: Floats, alpha: float, *, holm: bool) -> Bools:
     return is_significant
 
 
-def contrast_degrees_of_freedom(sums: Floats, counts: Floats | None) -> Floats:
+def compute_contrast_degrees_of_freedom(sums: Floats, counts: Floats | None) -> Floats:
     """Degrees of freedom of each study's contrasts, shape (n,)."""
     n, _, documents = sums.shape
     if counts is None:
         return np.full(n, documents - 1.0)
-    return np.broadcast_to(document_degrees_of_freedom(counts), (n,))
+    return np.broadcast_to(compute_document_degrees_of_freedom(counts), (n,))
 
 
-def critical_t(degrees: Floats, alpha: float) -> Floats:
+def compute_critical_t(degrees: Floats, alpha: float) -> Floats:
     """Return the value that |t| must reach, two-sided."""
     return np.asarray(scipy.special.stdtrit(degrees, 1 - alpha / 2), dtype=np.float64)
 
 
-def absolute_t_statistics(difference: Floats, error: Floats) -> Floats:
+def compute_absolute_t_statistics(difference: Floats, error: Floats) -> Floats:
     """Return |t|; infinite for a constant difference, 0 if there is none."""
     tiny = error <= 1e-12 * np.maximum(1.0, np.abs(difference))
     sure = np.where(np.abs(difference) > 1e-10, np.inf, 0.0)
@@ -360,7 +360,7 @@ class _Ratings:
         return cls(effect)
 
 
-def assign_raters(
+def draw_raters_by_item(
     layout: StudyLayout, panel: RaterPools, systems: int, studies: int, rng: np.random.Generator
 ) -> Codes:
     """Codes of the raters of every item, shape (studies, documents, systems, ratings of an item)."""
@@ -403,7 +403,9 @@ def _simulate_world(
     for start in range(0, studies, step):
         if pool == "new" and start:
             ratings = _Ratings.drawn(components, layout, panel, counts, len(true), rng)
-        parts.append(_scores(own, ratings, assign_raters(layout, panel, len(true), min(step, studies - start), rng)))
+        parts.append(
+            _scores(own, ratings, draw_raters_by_item(layout, panel, len(true), min(step, studies - start), rng))
+        )
     return np.asarray(np.concatenate(parts) + true[:, None], dtype=np.float64)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
+from app.stats.postediting.edit_matrix import EXTERNAL, OutputReferenceEditMatrix
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ def _counts(
 
 
 def compute_closest_shares_by_lab(
-    lines: Sequence[ClosestReferenceCount], labs: Sequence[str | None]
+    counts: Sequence[ClosestReferenceCount], labs: Sequence[str | None]
 ) -> list[ClosestPostEditSharesByLab]:
     """Compare post-edits of the same lab with others, for each system with a lab; labs: by code of the system."""
     rows = []
-    for system in dict.fromkeys(one.system for one in lines):
+    for system in dict.fromkeys(one.system for one in counts):
         if labs[system] is None:
             continue
-        others = [one for one in lines if one.system == system and one.origin not in (system, EXTERNAL)]
+        others = [one for one in counts if one.system == system and one.origin not in (system, EXTERNAL)]
         same = [one for one in others if labs[one.origin] == labs[system]]
         other = [one for one in others if labs[one.origin] not in (labs[system], None)]
         rows.append(ClosestPostEditSharesByLab(system, *_share(same), *_share(other)))

@@ -90,7 +90,7 @@ def count_edit_operations(text: Sequence[str], reference: Sequence[str]) -> Edit
         return EditOperations(len(wanted), len(words), 0, 0, len(wanted))
     seek = max(len(words), len(wanted)) <= LONGEST_SHIFTED
     try:
-        n_shifts, trace = shifts.find_shift_count_and_steps(words, wanted, seek=seek)
+        n_shifts, trace = shifts.find_shift_count_and_edits(words, wanted, seek=seek)
     except shifts.CheapestPathOutsideBeam:
         n_shifts, trace = _by_sacrebleu(words, wanted, seek=seek)
     return EditOperations(trace.count("i"), trace.count("d"), trace.count("s"), n_shifts, len(wanted))

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.inference.by_document import estimate_ratio_precision
-from app.stats.intervals import interval_half_widths
+from app.stats.intervals import compute_interval_half_widths
 from app.stats.plain_values import Interval
-from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix, OwnPostEditDistance
+from app.stats.postediting.edit_matrix import EXTERNAL, OutputReferenceEditMatrix, OwnPostEditDistance
 from app.stats.ratings import Floats
 
 CLOSE = 1e-12
@@ -92,8 +92,8 @@ def iterate_own_post_edit_distances(
     return ((at, one) for at in segments for one in at.own if one.system == system)
 
 
-def ratio_interval(above: Floats, below: Floats, document: Floats, level: float) -> Interval | None:
-    """Interval of 100·Σ above / Σ below with documents as sampling units; None with one document or without spread.
+def ratio_interval(numerator: Floats, denominator: Floats, document: Floats, level: float) -> Interval | None:
+    """Interval of 100·Σ numerator / Σ denominator, documents as sampling units; None with one document or no spread.
 
     Errors and degrees of freedom: `inference.by_document`.
     """
@@ -101,9 +101,9 @@ def ratio_interval(above: Floats, below: Floats, document: Floats, level: float)
     n = int(code.max(initial=-1)) + 1
     if n < 2:
         return None
-    over, under = np.bincount(code, weights=above), np.bincount(code, weights=below)
+    over, under = np.bincount(code, weights=numerator), np.bincount(code, weights=denominator)
     known = estimate_ratio_precision(over.astype(np.float64), under.astype(np.float64))
-    reach = float(interval_half_widths(known, 1 - level))
+    reach = float(compute_interval_half_widths(known, 1 - level))
     ratio = float(over.sum() / under.sum())
     if not np.isfinite(reach) or reach <= CLOSE * max(ratio, 1.0):
         return None

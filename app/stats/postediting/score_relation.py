@@ -29,14 +29,14 @@ def correlate_rates_and_scores(rates: Floats, scores: Floats) -> float:
     return float(pearson(rates[both], scores[both])) if both.sum() >= FEWEST else float("nan")
 
 
-def fisher_mean_correlation(correlations: Floats, n: Floats | None = None) -> float:
+def compute_fisher_mean_correlation(correlations: Floats, n: Floats | None = None) -> float:
     """Mean of correlations by Fisher's z, NaN if there is none; those that are NaN are left out.
 
     n : numbers of cases behind them, for weights n − 3; None gives equal weights. r = ±1 counts as ±(1 − 1e-12).
 
     Source: Fisher 1921; Bentivogli et al. 2018, §5.
 
-    >>> round(fisher_mean_correlation(np.array([-0.5812, -0.50, -0.54])), 7)
+    >>> round(compute_fisher_mean_correlation(np.array([-0.5812, -0.50, -0.54])), 7)
     -0.5412427
     """
     known = np.isfinite(correlations)
@@ -91,7 +91,7 @@ def find_score_edit_conflicts(rates: Floats, scores: Floats, rule: Rule) -> Scor
         than 2 standard deviations from the line of scores on rates.
     rates, scores : of segments that have both; higher scores are better.
     """
-    residual = standardized_residuals(rates, scores)
+    residual = compute_standardized_residuals(rates, scores)
     if rule == "residual":
         return ScoreEditConflicts(residual < -FAR_RESIDUAL, residual > FAR_RESIDUAL, residual)
     if not rates.size:
@@ -104,7 +104,7 @@ def find_score_edit_conflicts(rates: Floats, scores: Floats, rule: Rule) -> Scor
     )
 
 
-def standardized_residuals(rates: Floats, scores: Floats) -> Floats:
+def compute_standardized_residuals(rates: Floats, scores: Floats) -> Floats:
     """Residuals of the regression of scores on rates over their standard deviation (n − 2 degrees of freedom).
 
     0 if there is no regression line: fewer than FEWEST segments, rates that do not vary, or no residuals.

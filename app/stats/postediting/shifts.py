@@ -60,14 +60,14 @@ class EditCostColumnComputer:
             places.setdefault(token, []).append(place)
         return places
 
-    def columns_of_equal_prefix(self, alike: int) -> list[Column]:
-        """The columns before any word and after each of the first `alike` words, which equal the first tokens.
+    def columns_of_equal_prefix(self, n_equal: int) -> list[Column]:
+        """The columns before any word and after each of the first `n_equal` words, which equal the first tokens.
 
         After n of these, the cost of a cell is its distance from the n-th.
         """
         every, columns = self._every, [(self._every, 0, 0, 0)]
         below = 0
-        for _ in range(alike):
+        for _ in range(n_equal):
             rise, below = below, below << 1 | 1
             columns.append((every ^ below, below, rise, every ^ rise))
         return columns
@@ -135,7 +135,7 @@ class EditAlignment:
     token_errors: list[int]
 
 
-def find_shift_count_and_steps(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
+def find_shift_count_and_edits(words: Sequence[str], tokens: Sequence[str], *, seek: bool = True) -> tuple[int, str]:
     """Number of sacrebleu's shifts, and the remaining steps KEEP, SUBSTITUTE, DELETE, INSERT, the last first.
 
     seek: whether to search for shifts.

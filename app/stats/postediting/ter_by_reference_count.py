@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix
+from app.stats.postediting.edit_matrix import EXTERNAL, OutputReferenceEditMatrix
 
 CLOSE = 1e-9
 

@@ -11,7 +11,7 @@ from app.stats.ratings import Ratings
 
 
 def decide_rater_verdicts_by_controls(
-    ratings: Ratings, choices: RaterQualityCriteria, *, of_segments: bool, only: str | None = None
+    ratings: Ratings, criteria: RaterQualityCriteria, *, of_segments: bool, only_rater: str | None = None
 ) -> dict[str, Verdict]:
     """Return the verdict, by key, on every rater who judged a degraded item; as `make_rater_quality_report` gives it.
 
@@ -19,21 +19,21 @@ def decide_rater_verdicts_by_controls(
     ----------
     ratings : at least all ratings of outputs of which the same rater judged a degraded copy or a repeat.
     of_segments : whether segments are scored in the campaign; otherwise document scores are used.
-    only : key of the one rater whose verdict is wanted; by default all.
+    only_rater : key of the one rater whose verdict is wanted; by default all.
 
     Sources: Graham et al. 2013, 2016 (control items); docs/quality.md lists the verdicts.
     """
     rows = ratings.where(np.asarray((ratings.segment >= 0) == of_segments))
     names = rows.labels.raters
-    if only is not None and only not in names:
+    if only_rater is not None and only_rater not in names:
         return {}
     tests = run_control_tests(
         rows,
         find_original_rows(rows),
-        test=choices.test,
-        min_pairs=choices.min_pairs,
-        adjust=choices.adjust,
-        alpha=choices.alpha,
-        only=None if only is None else names.index(only),
+        test=criteria.test,
+        min_pairs=criteria.min_pairs,
+        adjust=criteria.adjust,
+        alpha=criteria.alpha,
+        only=None if only_rater is None else names.index(only_rater),
     )
     return {names[rater]: one.verdict for rater, one in tests.items()}

@@ -29,7 +29,7 @@ SEED = 2016
 
 
 @dataclass(frozen=True, slots=True)
-class ControlTest:
+class RaterControlTest:
     """The test of one rater.
 
     n_pairs: degraded items with a rated original. n_unmatched: degraded judgments without one.
@@ -70,7 +70,7 @@ def run_control_tests(
     adjust: ControlAdjust = "bh",
     alpha: float = ALPHA,
     only: int | None = None,
-) -> dict[int, ControlTest]:
+) -> dict[int, RaterControlTest]:
     """Test every rater (by code) who judged a degraded item, one-sided: it was scored worse than its original.
 
     A rater passes if the adjusted p is below `alpha`. With fewer than `min_pairs` pairs there is no verdict, and the
@@ -125,7 +125,8 @@ def _share_failing(
         return None
     drawn = np.random.default_rng((SEED, rater)).choice(theirs, (DRAWS, n))
     tests = [
-        degraded_below_original_test(sign * pairs.changed[rows], sign * pairs.original[rows], test) for rows in drawn
+        run_degraded_below_original_test(sign * pairs.changed[rows], sign * pairs.original[rows], test)
+        for rows in drawn
     ]
     return float(np.mean([one is None or one.p_value >= limit for one in tests]))
 
@@ -138,7 +139,7 @@ def _verdict(
     sign: int,
     alpha: float,
     missed: float | None,
-) -> ControlTest:
+) -> RaterControlTest:
     changed, original = pairs.paired_scores_of_rater(rater)
     difference = round_scores(changed - original)
     weak = missed is not None and missed > MOST_MISSED
@@ -148,7 +149,7 @@ def _verdict(
         if weak
         else None
     )
-    return ControlTest(
+    return RaterControlTest(
         n_pairs=difference.size,
         n_unmatched=int(pairs.unmatched[rater]),
         statistic=number_or_none(outcome.statistic) if isinstance(outcome, _SampleTest) else None,
@@ -167,18 +168,18 @@ def _test_or_reason(
 ) -> _SampleTest | str:
     if changed.size < min_pairs:
         return f"{changed.size} of at least {min_pairs} pairs"
-    result = degraded_below_original_test(sign * changed, sign * original, test)
+    result = run_degraded_below_original_test(sign * changed, sign * original, test)
     return "all differences are the same" if result is None else result
 
 
-def degraded_below_original_test(changed: Floats, original: Floats, test: ControlTestName) -> _SampleTest | None:
+def run_degraded_below_original_test(changed: Floats, original: Floats, test: ControlTestName) -> _SampleTest | None:
     """Statistic and p for `changed` being smaller than `original`; None if the test is undefined.
 
     >>> import numpy as np
     >>> original = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])
     >>> bad = np.array([40.0, 75, 30, 62, 50, 20, 81, 33, 45, 25])
     >>> names = ("signed_rank", "paired_t", "rank_sum")
-    >>> [round(degraded_below_original_test(bad, original, test).p_value, 10) for test in names]
+    >>> [round(run_degraded_below_original_test(bad, original, test).p_value, 10) for test in names]
     [0.0029296875, 0.0009684341, 0.0056648483]
     """
     difference = round_scores(changed - original)

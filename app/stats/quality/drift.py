@@ -25,7 +25,7 @@ Places = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cusum:
+class CusumResult:
     """A two-sided CUSUM.
 
     upper, lower: the sums after each value. alarm: the first value (from 1) with a sum above the decision interval,
@@ -75,7 +75,7 @@ class PositionsInRaterWork:
     document: Codes
 
 
-def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum:
+def compute_cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> CusumResult:
     """S_t = max(0, S_{t−1} + x_t − k), and likewise for −x; alarm if one is above h.
 
     Parameters
@@ -86,15 +86,15 @@ def cusum(values: Floats, *, k: float = REFERENCE, h: float = DECISION) -> Cusum
     Source: Page 1954; two-sided, because raters may become stricter or more lenient.
 
     >>> import numpy as np
-    >>> cusum(np.array([0, 0, 0.2, -0.1, 0.1, 1.2, 1.1, 0.9, 1.3, 1.0]), h=2).alarm
+    >>> compute_cusum(np.array([0, 0, 0.2, -0.1, 0.1, 1.2, 1.1, 0.9, 1.3, 1.0]), h=2).alarm
     9
     """
     upper, lower = (_cusum_sums(side * values - k) for side in (1.0, -1.0))
     over = np.flatnonzero((upper > h) | (lower > h))
     if not over.size:
-        return Cusum(upper, lower, None, 0)
+        return CusumResult(upper, lower, None, 0)
     first = int(over[0])
-    return Cusum(upper, lower, first + 1, 1 if upper[first] >= lower[first] else -1)
+    return CusumResult(upper, lower, first + 1, 1 if upper[first] >= lower[first] else -1)
 
 
 def _cusum_sums(steps: Floats) -> Floats:
@@ -137,8 +137,8 @@ def estimate_drift(
     x = x / sd
     where = np.arange(n, dtype=np.float64) if place is None else place
     where = (where - where.mean()) / max(float(np.ptp(where)), 1e-300)
-    chart = cusum(x, k=k, h=h)
-    slope = least_squares_trend(where, x)[0]
+    chart = compute_cusum(x, k=k, h=h)
+    slope = fit_least_squares_trend(where, x)[0]
     largest = float(max(chart.upper.max(), chart.lower.max()))
     side = 1 if chart.upper.argmax() >= chart.lower.argmax() else -1
     chance, p_value, either = _chances(x, where, k, seed)
@@ -262,11 +262,11 @@ def _raters_sharing_items(cells: RaterItemMeans, rater: int, is_compared: Bools)
     return {r for r in np.unique(cells.rater[shared]).tolist() if is_compared[r]}
 
 
-def least_squares_trend(x: Floats, y: Floats) -> tuple[float, float]:
+def fit_least_squares_trend(x: Floats, y: Floats) -> tuple[float, float]:
     """Least-squares slope of y on x and its two-sided p by t with n − 2 degrees; NaN below three points or constant x.
 
     >>> import numpy as np
-    >>> slope, p = least_squares_trend(np.array([1.0, 2, 3, 4]), np.array([2.0, 4, 5, 8]))
+    >>> slope, p = fit_least_squares_trend(np.array([1.0, 2, 3, 4]), np.array([2.0, 4, 5, 8]))
     >>> round(slope, 6), round(p, 6)
     (1.9, 0.018844)
     """

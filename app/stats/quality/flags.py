@@ -14,7 +14,7 @@ from app.stats.quality.habits import ScoringHabits
 from app.stats.quality.panel import RaterPanelComparison
 from app.stats.quality.quality_criteria import Check, FlagThresholds
 from app.stats.quality.repeats import RepeatConsistency
-from app.stats.quality.speed import RaterSpeed
+from app.stats.quality.speed import RaterPace
 from app.stats.testing.adjust import benjamini_hochberg
 
 Flag = tuple[Check, str]
@@ -26,7 +26,7 @@ class FlagEvidenceByRater:
     """The evidence that is checked for flags, by rater code."""
 
     habits: dict[int, ScoringHabits]
-    speeds: dict[int, RaterSpeed]
+    speeds: dict[int, RaterPace]
     panel: dict[int, RaterPanelComparison]
     again: dict[int, RepeatConsistency]
     drifts: dict[int, SeverityDrift]
@@ -35,9 +35,9 @@ class FlagEvidenceByRater:
 
 
 def flag_raters(
-    limits: FlagThresholds, evidence: FlagEvidenceByRater, names: tuple[str, ...]
+    limits: FlagThresholds, evidence: FlagEvidenceByRater, rater_keys: tuple[str, ...]
 ) -> dict[int, tuple[Flag, ...]]:
-    """Return the flags of each rater (by code) with habits: the check, and what it shows. names: by code."""
+    """Return the flags of each rater (by code) with habits: the check, and what it shows. rater_keys: by code."""
     flags: dict[int, list[Flag]] = {r: [] for r in evidence.habits}
     by_check: dict[Check, FlagTexts] = {
         "habits": _habit_flags(limits, evidence.habits),
@@ -46,7 +46,7 @@ def flag_raters(
         "repeats": _repeat_flags(limits, evidence.again),
         "drift": _drift_flags(limits, evidence.drifts),
         "within_tasks": _within_task_flags(limits, evidence.within),
-        "alike": _alike_pair_flags(limits, evidence.pairs, names),
+        "alike": _alike_pair_flags(limits, evidence.pairs, rater_keys),
     }
     for check, part in by_check.items():
         for rater, text in part:
@@ -71,7 +71,7 @@ def _habit_flags(limits: FlagThresholds, ways: dict[int, ScoringHabits]) -> Flag
             yield r, f"{way.round_share:.0%} of scores are multiples of 10"
 
 
-def _speed_flags(limits: FlagThresholds, speeds: dict[int, RaterSpeed]) -> FlagTexts:
+def _speed_flags(limits: FlagThresholds, speeds: dict[int, RaterPace]) -> FlagTexts:
     for r, pace in speeds.items():
         enough = pace.n >= limits.min_timed and pace.ratio is not None and pace.ratio < limits.fast
         if enough and _is_rare(limits, pace.q_value):

@@ -42,13 +42,13 @@ class ScoringHabits:
     constant_p: float | None = None
 
 
-def compute_habits_of_rater(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> ScoringHabits:
+def compute_scoring_habits(score: Floats, n_errors: Codes, scale: ScoreScale | None) -> ScoringHabits:
     """Habits of one rater from their scores in the order in which they were given, at least one.
 
     Source: the behaviour flags of WMT21's `ad-wrkr-stats.csv`.
     """
     values, counts = np.unique(np.round(score, 10), return_counts=True)
-    longest = longest_run(np.round(score, 10))
+    longest = find_longest_run_length(np.round(score, 10))
     shares = counts / score.size
     known = n_errors[n_errors >= 0]
     round_share, round_expected = _heaping(score, scale)
@@ -57,8 +57,8 @@ def compute_habits_of_rater(score: Floats, n_errors: Codes, scale: ScoreScale | 
         n=score.size,
         distinct=values.size,
         longest_run=longest,
-        expected_run=expected_longest_run(shares, score.size),
-        run_p=chance_of_run(shares, score.size, longest),
+        expected_run=compute_expected_longest_run(shares, score.size),
+        run_p=compute_chance_of_score_run(shares, score.size, longest),
         round_share=round_share,
         round_expected=round_expected,
         no_errors=number_or_none(float((known == 0).mean())) if known.size else None,
@@ -66,18 +66,18 @@ def compute_habits_of_rater(score: Floats, n_errors: Codes, scale: ScoreScale | 
     )
 
 
-def longest_run(values: Floats) -> int:
+def find_longest_run_length(values: Floats) -> int:
     """Length of the longest run of one value.
 
     >>> import numpy as np
-    >>> longest_run(np.array([3.0, 3, 1, 1, 1, 3]))
+    >>> find_longest_run_length(np.array([3.0, 3, 1, 1, 1, 3]))
     3
     """
     edges = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1], [True])))
     return int(np.diff(edges).max())
 
 
-def chance_of_run(shares: Floats, n: int, length: int) -> float:
+def compute_chance_of_score_run(shares: Floats, n: int, length: int) -> float:
     """Chance that n independent draws with these shares contain a run of at least `length`; Poisson by declumping.
 
     λ = Σ_v p_v^ℓ + (n − ℓ)·p_v^ℓ·(1 − p_v), P = 1 − e^−λ; 1 for runs of one.
@@ -85,7 +85,7 @@ def chance_of_run(shares: Floats, n: int, length: int) -> float:
     Source: Arratia, Goldstein & Gordon 1990, Stat. Sci. 5(4), §4.
 
     >>> import numpy as np
-    >>> round(chance_of_run(np.array([0.5, 0.5]), 100, 10), 3)
+    >>> round(compute_chance_of_score_run(np.array([0.5, 0.5]), 100, 10), 3)
     0.086
     """
     if length <= 1 or shares.size == 1:
@@ -96,13 +96,13 @@ def chance_of_run(shares: Floats, n: int, length: int) -> float:
     return float(-np.expm1(-(powers + (n - length) * powers * (1 - shares)).sum()))
 
 
-def expected_longest_run(shares: Floats, n: int) -> float:
+def compute_expected_longest_run(shares: Floats, n: int) -> float:
     """Expected longest run of n independent draws, Σ_ℓ P(run ≥ ℓ); n if there is only one value."""
     if shares.size == 1:
         return float(n)
     total = 0.0
     for length in range(1, n + 1):
-        chance = chance_of_run(shares, n, length)
+        chance = compute_chance_of_score_run(shares, n, length)
         total += chance
         if chance < 1e-12:
             break

@@ -31,7 +31,7 @@ class ExceedanceCount:
 
 
 def refine_p_values(
-    tallies: Mapping[Key, ExceedanceCount], more: Callable[[Key, int], int], size: int
+    tallies: Mapping[Key, ExceedanceCount], count_further_hits: Callable[[Key, int], int], size: int
 ) -> dict[Key, float]:
     """Return the chance of each test, after further draws for tests with hardly any draw as extreme.
 
@@ -40,7 +40,7 @@ def refine_p_values(
 
     Parameters
     ----------
-    more : given a test and n from 1, number of draws as extreme in the n-th further part of `size` draws.
+    count_further_hits : given a test and n from 1, number of draws as extreme in the n-th further part of `size` draws.
 
     Source: Besag & Clifford 1991 (sequential Monte Carlo p-values); Benjamini & Hochberg 1995.
     """
@@ -51,6 +51,6 @@ def refine_p_values(
         tally, part = tallies[key], 0
         while tally.hits < FEW and tally.drawn + 1 < wanted:
             part += 1
-            tally = ExceedanceCount(tally.hits + more(key, part), tally.drawn + size)
+            tally = ExceedanceCount(tally.hits + count_further_hits(key, part), tally.drawn + size)
         chances[key] = tally.p_value
     return chances

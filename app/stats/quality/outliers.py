@@ -19,7 +19,7 @@ NORMAL = 1.4826
 """Factor from the median distance from the median to the SD of normal values."""
 
 
-def outlier_p_values(values: Floats, *, floor: float, error: Floats | None = None) -> Floats:
+def compute_outlier_p_values(values: Floats, *, floor: float, error: Floats | None = None) -> Floats:
     """Chance, by rater, of a value as far above the median if all raters had one normal distribution; one-sided.
 
     Median and median distance are robust to up to half bad raters. The reference is the same statistic of as many
@@ -35,7 +35,7 @@ def outlier_p_values(values: Floats, *, floor: float, error: Floats | None = Non
     Source: Iglewicz & Hoaglin 1993 (the statistic); chances by simulation.
 
     >>> import numpy as np
-    >>> outlier_p_values(np.array([0.0, 0.1, -0.2, 0.3, -0.1, 0.2, 9.0]), floor=0.1).round(3).tolist()[-2:]
+    >>> compute_outlier_p_values(np.array([0.0, 0.1, -0.2, 0.3, -0.1, 0.2, 9.0]), floor=0.1).round(3).tolist()[-2:]
     [0.351, 0.0]
     """
     distance = values - np.median(values) if values.size else values

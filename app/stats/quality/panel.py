@@ -98,7 +98,7 @@ def _against(ratings: Ratings, basis: str, own: Floats, theirs: Floats, their_sd
     offset = float(own.mean() - theirs.mean())
     enough = own.size >= MIN_ITEMS
     ratio = float(own.std(ddof=1)) / their_sd if enough and their_sd > 0 else float("nan")
-    rank = spearman(own, theirs) if enough else float("nan")
+    rank = compute_spearman_correlation(own, theirs) if enough else float("nan")
     lenient = offset * ratings.better_sign
     return RaterPanelComparison(
         basis, own.size, offset, -offset + 0.0, lenient, number_or_none(ratio), number_or_none(rank)
@@ -137,11 +137,11 @@ def _pooled_sd(cells: RaterItemMeans, mine: np.ndarray[tuple[int], np.dtype[np.i
     return float(np.sqrt(max(spread, 0.0) / (n - 1))) if n > 1 else 0.0
 
 
-def spearman(first: Floats, second: Floats) -> float:
+def compute_spearman_correlation(first: Floats, second: Floats) -> float:
     """Rank correlation with average ranks for ties (Spearman 1904); NaN if one side does not vary.
 
     >>> import numpy as np
-    >>> round(spearman(np.array([1.0, 2, 2, 4]), np.array([3.0, 3, 5, 9])), 6)
+    >>> round(compute_spearman_correlation(np.array([1.0, 2, 2, 4]), np.array([3.0, 3, 5, 9])), 6)
     0.833333
     """
     x, y = (_ranks(round_scores(values)) for values in (first, second))

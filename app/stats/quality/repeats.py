@@ -51,7 +51,7 @@ def summarize_repeats(
 
     Sources: Graham et al. 2013 (repeats); Shrout & Fleiss 1979 (ICC(1), two ratings per item).
     """
-    within = default_tolerance(ratings.scale) if tolerance is None else tolerance
+    within = choose_default_repeat_tolerance(ratings.scale) if tolerance is None else tolerance
     pairs = pair_with_originals(ratings, links, RatingRole.REPEAT)
     return {
         int(rater): _agreement(*pairs.paired_scores_of_rater(int(rater)), within) for rater in np.unique(pairs.rater)
@@ -111,11 +111,11 @@ def _draws_as_far(own: Floats, others: Floats, seed: tuple[int, ...]) -> int:
     )
 
 
-def default_tolerance(scale: ScoreScale | None) -> float:
+def choose_default_repeat_tolerance(scale: ScoreScale | None) -> float:
     """A tenth of the scale in whole steps, at least one step; 1 if the scale has no ends.
 
-    >>> default_tolerance(ScoreScale(0, 100, 1)), default_tolerance(ScoreScale(1, 5, 1)), default_tolerance(None)
-    (10.0, 1.0, 1.0)
+    >>> [choose_default_repeat_tolerance(scale) for scale in (ScoreScale(0, 100, 1), ScoreScale(1, 5, 1), None)]
+    [10.0, 1.0, 1.0]
     """
     if scale is None or not np.isfinite(scale.maximum - scale.minimum):
         return 1.0
@@ -129,17 +129,17 @@ def _agreement(second: Floats, first: Floats, tolerance: float) -> RepeatConsist
     return RepeatConsistency(
         n=distance.size,
         mean_difference=float(distance.mean()),
-        icc=number_or_none(icc_of_pairs(first, second)),
+        icc=number_or_none(compute_icc_of_pairs(first, second)),
         within=float((distance <= tolerance + SLACK).mean()),
         tolerance=tolerance,
     )
 
 
-def icc_of_pairs(first: Floats, second: Floats) -> float:
+def compute_icc_of_pairs(first: Floats, second: Floats) -> float:
     """ICC(1) of n items rated twice: (MSB − MSW)/(MSB + MSW); NaN below two items or without variation.
 
     >>> import numpy as np
-    >>> round(icc_of_pairs(np.array([1.0, 2, 3]), np.array([1.0, 3, 3])), 6)
+    >>> round(compute_icc_of_pairs(np.array([1.0, 2, 3]), np.array([1.0, 3, 3])), 6)
     0.857143
     """
     n = first.size

@@ -8,17 +8,18 @@ from typing import Final, Literal
 
 import numpy as np
 
-from app.stats.quality import panel_tests
+from app.stats.quality import rater_q_values
 from app.stats.quality.alike_raters import RaterPairSimilarity, measure_rater_pair_similarity
 from app.stats.quality.change_within_tasks import (
     RaterJudgmentsInOrder,
     WithinTaskChange,
     measure_rater_change_within_tasks,
 )
-from app.stats.quality.controls import ControlTest, Verdict, run_control_tests
+from app.stats.quality.controls import RaterControlTest, Verdict, run_control_tests
 from app.stats.quality.drift import PositionsInRaterWork, SeverityDrift, estimate_drift_by_rater
 from app.stats.quality.flags import Flag, FlagEvidenceByRater, flag_raters
-from app.stats.quality.habits import ScoringHabits, compute_habits_of_rater
+from app.stats.quality.habits import ScoringHabits, compute_scoring_habits
+from app.stats.quality.hidden_references import HiddenReferenceComparison, compare_hidden_references_by_rater
 from app.stats.quality.levels import RaterLevelsAndResiduals, estimate_rater_levels_and_residuals
 from app.stats.quality.pairing import find_original_rows, mask_first_rows_of_judgments, pair_with_originals
 from app.stats.quality.panel import (
@@ -27,12 +28,11 @@ from app.stats.quality.panel import (
     compare_raters_with_panel,
     compute_rater_item_means,
 )
-from app.stats.quality.panel_tests import Orders
 from app.stats.quality.quality_criteria import CHECKS, Check, RaterQualityCriteria
-from app.stats.quality.references import HiddenReferenceComparison, compare_hidden_references_by_rater
+from app.stats.quality.rater_q_values import Orders
 from app.stats.quality.repeats import RepeatConsistency, add_repeat_q_values, summarize_repeats
 from app.stats.quality.seeded_errors import AttentionCheckCounts, SeededErrorHits
-from app.stats.quality.speed import RaterSpeed, compute_rater_paces
+from app.stats.quality.speed import RaterPace, compute_rater_paces
 from app.stats.rating_metadata import RatingEventTable, RepeatAndDegradedLinks
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings
 
@@ -56,11 +56,11 @@ class RaterQuality:
     verdict: Verdict
     why: str | None
     completion: Completion
-    control: ControlTest | None
+    control: RaterControlTest | None
     repeats: RepeatConsistency | None
     panel: RaterPanelComparison | None
     habits: ScoringHabits
-    speed: RaterSpeed | None
+    speed: RaterPace | None
     drift: SeverityDrift | None
     flags: tuple[str, ...]
     beyond: tuple[Check, ...] = ()
@@ -71,7 +71,7 @@ class RaterQuality:
 
 
 @dataclass(frozen=True, slots=True)
-class AlikeRaterPair:
+class SimilarRaterPair:
     """Two raters, by key, whose answers are more alike than chance explains; figures as in `RaterPairSimilarity`."""
 
     raters: tuple[str, str]
@@ -98,14 +98,14 @@ class RaterQualityReport:
     n_judgments: int
     counts: dict[str, int]
     warnings: tuple[str, ...]
-    alike: tuple[AlikeRaterPair, ...] = ()
+    alike: tuple[SimilarRaterPair, ...] = ()
 
 
 def make_rater_quality_report(
     ratings: Ratings,
     events: RatingEventTable | None = None,
     words: Floats | None = None,
-    choices: RaterQualityCriteria | None = None,
+    criteria: RaterQualityCriteria | None = None,
 ) -> RaterQualityReport:
     """Return evidence and verdict for every rater with judgments.
 
@@ -119,7 +119,7 @@ def make_rater_quality_report(
 
     Sources: those of the other modules here; docs/quality.md explains the report.
     """
-    chosen = choices or RaterQualityCriteria()
+    chosen = criteria or RaterQualityCriteria()
     work = _Work.of(ratings, events, words, chosen)
     rows, controls = work.rows, work.controls
     shown = compare_hidden_references_by_rater(rows)
@@ -136,20 +136,20 @@ def make_rater_quality_report(
     return RaterQualityReport(tuple(by_rater), chosen, rows.higher_is_better, work.unit, n, counts, warnings, similar)
 
 
-def make_quality_of_one_rater(
+def evaluate_one_rater_quality(
     ratings: Ratings,
     rater: str,
     checks: frozenset[Check],
     events: RatingEventTable | None = None,
     words: Floats | None = None,
-    choices: RaterQualityCriteria | None = None,
+    criteria: RaterQualityCriteria | None = None,
 ) -> RaterQuality | None:
     """Return the evidence on one rater from some of the checks, in less time; None if the rater has no rating.
 
     For these checks, verdict, flags and `beyond` are those of `make_rater_quality_report`, which has the same
     parameters. Evidence of other checks may be missing.
     """
-    chosen = choices or RaterQualityCriteria()
+    chosen = criteria or RaterQualityCriteria()
     names = ratings.labels.raters
     code = names.index(rater) if rater in names else -1
     # In the other checks, whom a rater is compared with depends on the verdicts on all raters.
@@ -162,12 +162,12 @@ def make_quality_of_one_rater(
     return _rater(work.rows, code, work.controls.get(code), evidence, wanted)
 
 
-def completion_code_kind_for_verdict(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
+def choose_completion_code_kind(verdict: Verdict, *, untested: Untested = "complete") -> Completion:
     """Return the kind of completion code for a verdict: by default only a failed test requires a review by a person.
 
-    >>> completion_code_kind_for_verdict("fail"), completion_code_kind_for_verdict("not_testable")
+    >>> choose_completion_code_kind("fail"), choose_completion_code_kind("not_testable")
     ('review', 'complete')
-    >>> completion_code_kind_for_verdict("not_testable", untested="review")
+    >>> choose_completion_code_kind("not_testable", untested="review")
     'review'
     """
     return "review" if verdict == "fail" else untested if verdict == "not_testable" else "complete"
@@ -206,7 +206,7 @@ class _Work:
     order: Orders
     events: RatingEventTable | None
     words: Floats | None
-    controls: dict[int, ControlTest]
+    controls: dict[int, RaterControlTest]
 
     @classmethod
     def of(
@@ -248,9 +248,9 @@ def _evidence(
     them. checks: those whose evidence is wanted. only: code of the one rater in question.
     """
     limits, rows, order = chosen.limits, work.rows, work.order
-    ways = {r: compute_habits_of_rater(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
-    ways = panel_tests.add_habit_q_values(ways, rows, order, limits.min_judgments)
-    speeds = panel_tests.add_pace_q_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
+    ways = {r: compute_scoring_habits(rows.score[at], rows.n_errors[at], rows.scale) for r, at in order.items()}
+    ways = rater_q_values.add_habit_q_values(ways, rows, order, limits.min_judgments)
+    speeds = rater_q_values.add_pace_q_values(compute_rater_paces(rows, work.events, work.words), limits.min_timed)
     none = FlagEvidenceByRater(ways, speeds, {}, {}, {}, {}, ())
     if checks <= ALONE:
         return none
@@ -261,7 +261,9 @@ def _evidence(
     if "panel" in checks:
         evidence = replace(
             evidence,
-            panel=panel_tests.add_level_and_correlation_q_values(compare_raters_with_panel(rows), cells, rater_levels),
+            panel=rater_q_values.add_level_and_correlation_q_values(
+                compare_raters_with_panel(rows), cells, rater_levels
+            ),
         )
     if "repeats" in checks:
         agreement, pairs = (
@@ -338,7 +340,7 @@ def _steps(
     degraded = rows.role == RatingRole.DEGRADED
     group = np.where(degraded, len(rows.labels.systems), rows.system)
     level = np.where(degraded, 0.0, np.nan_to_num(rater_levels.of_rater)[rows.rater])
-    usual = panel_tests.relative_deviation_from_group_mean(rows.score - level, group, trusted[rows.rater])
+    usual = rater_q_values.compute_relative_deviation_in_group(rows.score - level, group, trusted[rows.rater])
     units = rows.document if rows.documents_known else rows.segment
     steps = {}
     for r, at in order.items():
@@ -352,7 +354,7 @@ def _steps(
 
 
 def _rater(
-    rows: Ratings, rater: int, control: ControlTest | None, evidence: FlagEvidenceByRater, flags: tuple[Flag, ...]
+    rows: Ratings, rater: int, control: RaterControlTest | None, evidence: FlagEvidenceByRater, flags: tuple[Flag, ...]
 ) -> RaterQuality:
     verdict: Verdict = control.verdict if control else "not_testable"
     failed = {check for check, _ in flags} | ({"controls"} if verdict == "fail" else set())
@@ -361,7 +363,7 @@ def _rater(
         n_judgments=evidence.habits[rater].n,
         verdict=verdict,
         why=control.why if control else "no degraded items",
-        completion=completion_code_kind_for_verdict(verdict),
+        completion=choose_completion_code_kind(verdict),
         control=control,
         repeats=evidence.again.get(rater),
         panel=evidence.panel.get(rater),
@@ -374,12 +376,12 @@ def _rater(
     )
 
 
-def _with_names(pair: RaterPairSimilarity, names: tuple[str, ...]) -> AlikeRaterPair:
+def _with_names(pair: RaterPairSimilarity, names: tuple[str, ...]) -> SimilarRaterPair:
     figures = (pair.n, pair.equal, pair.distance, pair.usual, pair.p_value, pair.q_value)
-    return AlikeRaterPair((names[pair.first], names[pair.second]), *figures)
+    return SimilarRaterPair((names[pair.first], names[pair.second]), *figures)
 
 
-def _describe_pair(pair: AlikeRaterPair) -> str:
+def _describe_pair(pair: SimilarRaterPair) -> str:
     first, second = pair.raters
     return (
         f"{first} and {second} give more similar answers than two people who do not copy ({pair.equal:.0%} of "
@@ -388,7 +390,7 @@ def _describe_pair(pair: AlikeRaterPair) -> str:
     )
 
 
-def _warnings(controls: dict[int, ControlTest], events: RatingEventTable | None) -> tuple[str, ...]:
+def _warnings(controls: dict[int, RaterControlTest], events: RatingEventTable | None) -> tuple[str, ...]:
     warnings = []
     if not controls:
         warnings.append("no degraded items, so no rater can be tested; plan control items")

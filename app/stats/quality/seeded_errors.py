@@ -37,11 +37,11 @@ class SeededSegment:
     marked: Sequence[Range]
 
 
-def overlaps_change(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
+def overlaps_changed_part(changed: Sequence[Range], marked: Sequence[Range]) -> bool:
     """Return whether an error shares a character with a changed part.
 
-    >>> overlaps_change([(4, 9)], [(0, 4), (9, 12)]), overlaps_change([(4, 9)], [(0, 5)]), overlaps_change([(4, 9)], [])
-    (False, True, False)
+    >>> [overlaps_changed_part([(4, 9)], marked) for marked in ([(0, 4), (9, 12)], [(0, 5)], [])]
+    [False, True, False]
     """
     return any(start < last and first < end for first, last in changed for start, end in marked)
 
@@ -55,14 +55,14 @@ def count_seeded_error_hits(seeded: Iterable[SeededSegment]) -> dict[str, Seeded
     counts: dict[str, list[bool]] = {}
     for error in seeded:
         if error.changed:
-            counts.setdefault(error.rater, []).append(overlaps_change(error.changed, error.marked))
+            counts.setdefault(error.rater, []).append(overlaps_changed_part(error.changed, error.marked))
     return {rater: SeededErrorHits(len(found), sum(found)) for rater, found in counts.items()}
 
 
-def count_attention_checks(answers: Mapping[str, Sequence[str]]) -> dict[str, AttentionCheckCounts]:
+def count_attention_check_results(answers: Mapping[str, Sequence[str]]) -> dict[str, AttentionCheckCounts]:
     """Count, by rater, checks that the file marks as `Found` or `Missed` in any case; others are not counted.
 
-    >>> count_attention_checks({"r1": ["Found", "missed", "Found", "?"]})
+    >>> count_attention_check_results({"r1": ["Found", "missed", "Found", "?"]})
     {'r1': AttentionCheckCounts(found=2, missed=1)}
     """
     plain = {rater: [one.strip().casefold() for one in words] for rater, words in answers.items()}

@@ -12,7 +12,7 @@ from app.stats.ratings import Floats, Ratings
 
 
 @dataclass(frozen=True, slots=True)
-class RaterSpeed:
+class RaterPace:
     """Pace of one rater. n: timed judgments. seconds: their median. seconds_per_word: all their time over all words
     of the sources, None where no words are known. ratio: to the median of the raters, by words where they are known.
     q_value: chance of a pace so far below the usual one among raters who are alike, over all raters."""
@@ -24,7 +24,7 @@ class RaterSpeed:
     q_value: float | None = None
 
 
-def compute_rater_paces(rows: Ratings, events: RatingEventTable | None, words: Floats | None) -> dict[int, RaterSpeed]:
+def compute_rater_paces(rows: Ratings, events: RatingEventTable | None, words: Floats | None) -> dict[int, RaterPace]:
     """Pace of each rater (by code) from judgments with a duration; empty without events.
 
     words: of the source shown with each row, NaN where unknown. Pace is per word if any are known, otherwise per
@@ -45,4 +45,4 @@ def compute_rater_paces(rows: Ratings, events: RatingEventTable | None, words: F
     usual_of = by_word or {r: median for r, (_, median) in medians.items()}
     usual = float(np.median(list(usual_of.values()))) if usual_of else 0.0
     ratio = {r: pace / usual for r, pace in usual_of.items() if usual > 0}
-    return {r: RaterSpeed(n, median, by_word.get(r), ratio.get(r)) for r, (n, median) in medians.items()}
+    return {r: RaterPace(n, median, by_word.get(r), ratio.get(r)) for r, (n, median) in medians.items()}

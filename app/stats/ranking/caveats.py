@@ -16,8 +16,8 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix
-from app.stats.inference.by_document import effective_document_count, largest_document_share
-from app.stats.ranking import design_checks, rank_sets, recipe_caveats
+from app.stats.inference.by_document import compute_effective_document_count, compute_largest_document_share
+from app.stats.ranking import assumption_caveats, design_checks, rank_sets
 from app.stats.ranking.rank_sets import RankSets
 from app.stats.ratings import Codes, Ratings
 from app.stats.testing import resampling
@@ -26,8 +26,8 @@ from app.stats.testing.pair_tests import (
     FEWEST_DOCUMENTS,
     PAIRED_TESTS,
     PairTestResults,
-    number_of_resamples,
-    resamples_needed_beyond_cap,
+    choose_number_of_resamples,
+    count_resamples_needed_beyond_cap,
 )
 
 _MOST_NAMES = 8
@@ -88,7 +88,7 @@ def count_hypotheses(recipe: Recipe, n_systems: int) -> int:
     return max(1, n_systems * (n_systems - 1) // 2) if recipe.adjust != "none" else 1
 
 
-def smallest_p_and_documents_needed(
+def compute_smallest_p_and_documents(
     tests: PairTestResults, recipe: Recipe, n_systems: int
 ) -> SmallestPAndDocumentsNeeded:
     """Return m·2^(1−D) or m/(B+1), and the number of documents that would help: D ≥ 1 + log₂(m/α).
@@ -111,48 +111,48 @@ def smallest_p_and_documents_needed(
     return SmallestPAndDocumentsNeeded(tests.smallest, adjusted, max(needed, FEWEST_DOCUMENTS))
 
 
-def data_caveats(
+def make_data_caveats(
     ratings: Ratings,
-    panel: ScoreMatrix,
+    matrix: ScoreMatrix,
     shared: CommonSegmentsByPair,
     tests: PairTestResults,
     limit: SmallestPAndDocumentsNeeded,
     recipe: Recipe,
-    times: Codes | None = None,
+    ratings_per_row: Codes | None = None,
 ) -> tuple[str, ...]:
-    """Return warnings about the data and the test, in a fixed order. times: ratings that each row stands for."""
+    """Return warnings on the data and the test, in a fixed order. ratings_per_row: see `make_confounding_caveats`."""
     if not len(ratings):
         return (NO_RATINGS,)
-    confounded = recipe_caveats.confounding_caveats(ratings, panel, times)
-    warnings = [*_systems(ratings, panel), *_raters(ratings), *confounded]
+    confounded = assumption_caveats.make_confounding_caveats(ratings, matrix, ratings_per_row)
+    warnings = [*_systems(ratings, matrix), *_raters(ratings), *confounded]
     if not ratings.documents_known:
         warnings.append(
             "documents are unknown, so there are no intervals and segments are tested as independent; import the "
             "documents if there are any"
         )
-    elif recipe.interval == "bca" and panel.n_documents < resampling.FEWEST_FOR_BCA:
-        few = f"{_plural(panel.n_documents, 'document')}: too few for BCa, so intervals are by t"
+    elif recipe.interval == "bca" and matrix.n_documents < resampling.FEWEST_FOR_BCA:
+        few = f"{_plural(matrix.n_documents, 'document')}: too few for BCa, so intervals are by t"
         warnings.append(f"{few}; judge at least {resampling.FEWEST_FOR_BCA} documents")
     if ratings.documents_known:
-        warnings += _warn_uneven_documents(panel)
-    if len(panel.systems) > 1:
-        warnings += [*_warn_few_raters(ratings), *_warn_few_domains(panel)]
-    if len(panel.systems) > 1 and recipe.test != "none":
+        warnings += _warn_uneven_documents(matrix)
+    if len(matrix.systems) > 1:
+        warnings += [*_warn_few_raters(ratings), *_warn_few_domains(matrix)]
+    if len(matrix.systems) > 1 and recipe.test != "none":
         if ratings.documents_known:
-            warnings += [*_documents(panel, recipe), *recipe_caveats.segment_test_caveats(panel, recipe)]
+            warnings += [*_documents(matrix, recipe), *assumption_caveats.make_segment_test_caveats(matrix, recipe)]
         warnings += [*_LEGACY.get(recipe.test, ()), *_warn_few_resampled(shared, tests, recipe)]
         warnings += [*_too_few_draws(tests, shared.segments.size, recipe), *_power(limit, shared.segments.size, recipe)]
         warnings += [*_overlap(shared), *_untestable_pairs(tests, shared, recipe)]
     return tuple(warnings)
 
 
-def document_claim_assumption_caveats(ratings: Ratings, panel: ScoreMatrix) -> tuple[str, ...]:
+def make_document_claim_caveats(ratings: Ratings, matrix: ScoreMatrix) -> tuple[str, ...]:
     """Return warnings if the data violate what every claim by document assumes, whatever the test."""
-    warnings = [*_raters(ratings), *recipe_caveats.confounding_caveats(ratings, panel)]
+    warnings = [*_raters(ratings), *assumption_caveats.make_confounding_caveats(ratings, matrix)]
     if ratings.documents_known:
-        warnings += _warn_uneven_documents(panel)
-    if len(panel.systems) > 1:
-        warnings += [*_warn_few_raters(ratings), *_warn_few_domains(panel)]
+        warnings += _warn_uneven_documents(matrix)
+    if len(matrix.systems) > 1:
+        warnings += [*_warn_few_raters(ratings), *_warn_few_domains(matrix)]
     return tuple(warnings)
 
 
@@ -161,7 +161,7 @@ def is_significance_reachable(limit: SmallestPAndDocumentsNeeded, recipe: Recipe
     return limit.adjusted is None or _is_significant(limit.adjusted, recipe)
 
 
-def rank_set_caveats(
+def make_rank_set_caveats(
     sets: RankSets | None, ratings: Ratings, recipe: Recipe, limit: SmallestPAndDocumentsNeeded
 ) -> tuple[str, ...]:
     """Why rank sets are missing, empty of claims, or approximate."""
@@ -182,12 +182,12 @@ def rank_set_caveats(
     return ()
 
 
-def _systems(ratings: Ratings, panel: ScoreMatrix) -> list[str]:
+def _systems(ratings: Ratings, matrix: ScoreMatrix) -> list[str]:
     rated = np.unique(ratings.system)
-    lost = [ratings.labels.systems[i] for i in rated if i not in set(panel.systems.tolist())]
+    lost = [ratings.labels.systems[i] for i in rated if i not in set(matrix.systems.tolist())]
     what = "systems without a score after normalization are not ranked; rank without normalization to include them"
     warnings = [f"{what}: {_first_names(lost)}"] if lost else []
-    if len(panel.systems) == 1:
+    if len(matrix.systems) == 1:
         warnings.append("only one system is rated, so there is nothing to compare; have a second one rated")
     return warnings
 
@@ -202,18 +202,18 @@ def _raters(ratings: Ratings) -> list[str]:
     return [f"{what}, and no pair across them is testable; {do}: {named}"]
 
 
-def _warn_uneven_documents(panel: ScoreMatrix) -> list[str]:
+def _warn_uneven_documents(matrix: ScoreMatrix) -> list[str]:
     """Warn of few effective documents or of one large document, with the consequence and the remedy."""
-    weights = panel.document_weights()
-    if panel.n_documents < FEWEST_DOCUMENTS or not weights.size:
+    weights = matrix.document_weights()
+    if matrix.n_documents < FEWEST_DOCUMENTS or not weights.size:
         return []
-    warnings, effective = [], float(effective_document_count(weights).min())
-    largest = float(largest_document_share(weights).max())
+    warnings, effective = [], float(compute_effective_document_count(weights).min())
+    largest = float(compute_largest_document_share(weights).max())
     if largest > LARGE_SHARE:
         what = f"one document holds {largest:.0%} of a system's segments, so the result depends largely on it"
         warnings.append(f"{what}: intervals are wide to allow for this; rate more documents, or only part of this one")
     if effective < FEW_EFFECTIVE:
-        what = f"{panel.n_documents} documents are worth {effective:.1f} equally long ones (effective documents)"
+        what = f"{matrix.n_documents} documents are worth {effective:.1f} equally long ones (effective documents)"
         why = f"below {FEW_EFFECTIVE} intervals are wide and one unusual document can decide"
         warnings.append(f"{what}: {why}; rate more documents")
     return warnings
@@ -232,8 +232,8 @@ def _warn_few_raters(ratings: Ratings) -> list[str]:
     return [f"{what}; {why}: use the interval for new raters, or add raters"]
 
 
-def _warn_few_domains(panel: ScoreMatrix) -> list[str]:
-    n = 0 if panel.domain is None else np.unique(panel.domain).size
+def _warn_few_domains(matrix: ScoreMatrix) -> list[str]:
+    n = 0 if matrix.domain is None else np.unique(matrix.domain).size
     if not 2 <= n < FEW_EFFECTIVE:
         return []
     what = f"{n} domains: tests and intervals hold for these domains only"
@@ -241,17 +241,17 @@ def _warn_few_domains(panel: ScoreMatrix) -> list[str]:
     return [f"{what}; {why}: use the interval for new domains, or add domains"]
 
 
-def _documents(panel: ScoreMatrix, recipe: Recipe) -> list[str]:
+def _documents(matrix: ScoreMatrix, recipe: Recipe) -> list[str]:
     warnings = []
-    if recipe.unit == "segment" and panel.n_documents < panel.segments.size:
+    if recipe.unit == "segment" and matrix.n_documents < matrix.segments.size:
         warnings.append(
             "segments of one document are tested as independent, so p-values may be too small; test whole "
             "documents instead"
         )
-    lowest = 2.0 ** (1 - panel.n_documents)
-    if panel.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
+    lowest = 2.0 ** (1 - matrix.n_documents)
+    if matrix.n_documents < FEWEST_DOCUMENTS or lowest > recipe.alpha:
         warnings.append(
-            f"{_plural(panel.n_documents, 'document')}: p-values of a document-level test cannot go below {lowest:g}; "
+            f"{_plural(matrix.n_documents, 'document')}: p-values of a document-level test cannot go below {lowest:g}; "
             "judge more documents"
         )
     return warnings
@@ -270,11 +270,11 @@ def _warn_few_resampled(shared: CommonSegmentsByPair, tests: PairTestResults, re
 
 
 def _too_few_draws(tests: PairTestResults, n_pairs: int, recipe: Recipe) -> list[str]:
-    enough = resamples_needed_beyond_cap(tests, recipe, n_pairs)
+    enough = count_resamples_needed_beyond_cap(tests, recipe, n_pairs)
     if enough is None:
         return []
     drawn = "bootstrap samples" if recipe.test == "bootstrap" else "permutations"
-    message = f"{number_of_resamples(recipe, n_pairs):,} {drawn} were drawn, the maximum"
+    message = f"{choose_number_of_resamples(recipe, n_pairs):,} {drawn} were drawn, the maximum"
     why = f"this number of pairs and alpha {recipe.alpha:g} require {enough:,}, so some differences cannot be claimed"
     return [f"{message}; {why}: rank fewer systems"]
 
@@ -284,7 +284,9 @@ def _power(limit: SmallestPAndDocumentsNeeded, n_pairs: int, recipe: Recipe) -> 
         lowest = f"the smallest p this design can reach is {limit.adjusted:g} after adjustment"
         return [f"no pair can be significant: {lowest}; judge at least {limit.documents_needed} documents"]
     if limit.adjusted is not None and not _is_significant(limit.adjusted, recipe):
-        return [f"no pair can be significant with {number_of_resamples(recipe, n_pairs)} permutations; request more"]
+        return [
+            f"no pair can be significant with {choose_number_of_resamples(recipe, n_pairs)} permutations; request more"
+        ]
     return []
 
 

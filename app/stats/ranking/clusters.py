@@ -8,7 +8,7 @@ from app.domain.recipe import ClusterRule
 from app.stats.ratings import Bools
 
 
-def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = None) -> tuple[int, ...] | None:
+def assign_clusters(wins: Bools, rule: ClusterRule, *, separated: Bools | None = None) -> tuple[int, ...] | None:
     """Return the cluster number of each system, from 1, or None without a rule.
 
     Parameters
@@ -20,12 +20,12 @@ def assign_clusters(wins: Bools, rule: ClusterRule, *, apart: Bools | None = Non
         system is better (WMT24 `tools.py`). `wmt25`: no range of `compute_rank_ranges` crosses the line. `paper`: i
         beats every lower system (Knowles 2021, footnote 4). `strict` and `wmt26`: every system above beats every system
         below.
-    apart : apart[i, j] is true if the test separates i and j, in either direction; shape (S, S). By default, if either
-        beats the other.
+    separated : separated[i, j] is true if the test separates i and j, in either direction; shape (S, S). By default, if
+        either beats the other.
     """
     if rule == "none":
         return None
-    lines = _wmt24(wins | wins.T if apart is None else apart) if rule == "wmt24" else _RULES[rule](wins)
+    lines = _wmt24(wins | wins.T if separated is None else separated) if rule == "wmt24" else _RULES[rule](wins)
     return tuple(int(c) for c in 1 + np.concatenate(([0], np.cumsum(lines))))[: len(wins)]
 
 
@@ -55,8 +55,8 @@ def _wmt22(wins: Bools) -> Bools:
     return np.asarray(fewest == size - np.arange(1, size))
 
 
-def _wmt24(apart: Bools) -> Bools:
-    return np.array([apart[:i, i:].all() for i in range(1, len(apart))], dtype=np.bool_)
+def _wmt24(separated: Bools) -> Bools:
+    return np.array([separated[:i, i:].all() for i in range(1, len(separated))], dtype=np.bool_)
 
 
 def _wmt25(wins: Bools) -> Bools:

@@ -10,9 +10,9 @@ from app.stats.ratings import Bools, Codes, Ratings
 COMPARABLE_SHARE = 0.95
 
 
-def is_unpaired(panel: ScoreMatrix) -> bool:
+def has_no_common_segments(matrix: ScoreMatrix) -> bool:
     """Return whether no two systems share a segment."""
-    return len(panel.systems) > 1 and int(panel.present.sum(axis=0).max(initial=0)) <= 1
+    return len(matrix.systems) > 1 and int(matrix.present.sum(axis=0).max(initial=0)) <= 1
 
 
 def share_of_documents_with_same_raters(ratings: Ratings) -> float:

@@ -23,12 +23,12 @@ from app.stats.aggregate import (
     round_scores,
 )
 from app.stats.inference.by_document import EstimatePrecision, estimate_ratio_precision
-from app.stats.inference.rater_totals import RaterDocumentTotals, sum_by_rater_and_document
-from app.stats.intervals import document_sums_relative_to_mean_of_systems
+from app.stats.inference.rater_totals import RaterDocumentTotals, sum_ratings_by_rater_and_document
+from app.stats.intervals import center_document_sums_across_systems
 from app.stats.normalize import NormalizedRatings
 from app.stats.ranking.effects import SuperiorityChances, count_better_segments
 from app.stats.ratings import Codes, Floats, RatingLabels
-from app.stats.testing.common_segments import CommonSegmentsByPair, all_system_pairs, common_segment_masks
+from app.stats.testing.common_segments import CommonSegmentsByPair, iterate_common_segment_masks, list_all_system_pairs
 from app.stats.testing.permutation import PairsWithSameSegments
 
 _PAIRS_AT_ONCE = 16
@@ -77,8 +77,8 @@ class DocumentTotals(ScoreMatrix):
 
 
 @dataclass(frozen=True, slots=True)
-class PairTotals:
-    """What pairs of systems have in common in a block, shapes (pairs, D); pairs as in `all_system_pairs`.
+class SystemPairTotals:
+    """What pairs of systems have in common in a block, shapes (pairs, D); pairs as in `list_all_system_pairs`.
 
     apart, raw_apart: sums of the first system minus those of the second. common: number of common segments.
     """
@@ -90,11 +90,11 @@ class PairTotals:
 
 @dataclass(frozen=True, slots=True)
 class BlockTotals:
-    """Sums of one block of documents; systems in the order of their codes, pairs as in `all_system_pairs`.
+    """Sums of one block of documents; systems in the order of their codes, pairs as in `list_all_system_pairs`.
 
     documents: codes of the D rated ones. sums, raw: sums of the segment scores that the recipe ranks by, and of raw
     ones, shape (S, D). held: number of segments behind the sums. n: ratings of each system. relative, relative_held: as
-    in `document_sums_relative_to_mean_of_systems`, shapes (S, D) and (D,). pairs: None if every system has every
+    in `center_document_sums_across_systems`, shapes (S, D) and (D,). pairs: None if every system has every
     segment. better: numbers of segments on which the first of a pair is better, the second is better, and both are
     present, shape (3, pairs). visits: None if segment scores are not means over raters. n_scored, n_dropped: numbers of
     ratings that were averaged, and of those left out because their rater's scores are constant.
@@ -107,7 +107,7 @@ class BlockTotals:
     n: Codes
     relative: Floats
     relative_held: Floats
-    pairs: PairTotals | None
+    pairs: SystemPairTotals | None
     better: Indices
     visits: RaterDocumentTotals | None
     n_scored: int
@@ -126,7 +126,7 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
         unscaled = average_ratings_per_segment(normalized.raw, repeats=recipe.repeats, median=median)
         raw = _lay_out(unscaled, scored.labels, systems)
     shape = (systems.size, matrix.n_documents)
-    relative = document_sums_relative_to_mean_of_systems(matrix) or (np.zeros(shape), np.zeros(shape))
+    relative = center_document_sums_across_systems(matrix) or (np.zeros(shape), np.zeros(shape))
     return BlockTotals(
         documents=scored.labels.segment_document[matrix.segments[matrix.starts]],
         sums=matrix.document_sums(),
@@ -137,7 +137,7 @@ def sum_document_block(normalized: NormalizedRatings, recipe: Recipe, systems: C
         relative_held=relative[1].max(axis=0, initial=0.0),
         pairs=None if matrix.is_complete else _sum_pairs(matrix, raw),
         better=count_better_segments(raw, sign * round_scores(raw.score)),
-        visits=sum_by_rater_and_document(scored, systems) if by_rater else None,
+        visits=sum_ratings_by_rater_and_document(scored, systems) if by_rater else None,
         n_scored=len(scored),
         n_dropped=normalized.dropped,
     )
@@ -156,16 +156,16 @@ def _lay_out(scores: SegmentScores, labels: RatingLabels, systems: Codes) -> Sco
     return replace(matrix, systems=systems, score=score, present=present, n=n)
 
 
-def _sum_pairs(matrix: ScoreMatrix, raw: ScoreMatrix) -> PairTotals:
-    first, second = all_system_pairs(matrix.systems.size)
+def _sum_pairs(matrix: ScoreMatrix, raw: ScoreMatrix) -> SystemPairTotals:
+    first, second = list_all_system_pairs(matrix.systems.size)
     shape = (first.size, matrix.n_documents)
     apart, raw_apart, common = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for mask, pairs in common_segment_masks(matrix):
+    for mask, pairs in iterate_common_segment_masks(matrix):
         for scores, where in ((matrix.score, apart), (raw.score, raw_apart)):
             sums = np.add.reduceat(np.where(mask, scores, 0.0), matrix.starts, axis=1)
             where[pairs] = sums[first[pairs]] - sums[second[pairs]]
         common[pairs] = np.add.reduceat(mask.astype(np.float64), matrix.starts)
-    return PairTotals(apart, raw_apart, common)
+    return SystemPairTotals(apart, raw_apart, common)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +237,7 @@ class _TurnedPairs:
     @classmethod
     def of(cls, order: Indices) -> Self:
         """Build it from the ranking order of the systems."""
-        first, second = all_system_pairs(order.size)
+        first, second = list_all_system_pairs(order.size)
         low, high = np.minimum(order[first], order[second]), np.maximum(order[first], order[second])
         at = low * order.size - low * (low + 1) // 2 + high - low - 1
         return cls(at, np.flatnonzero(order[first] > order[second]))
@@ -255,7 +255,7 @@ def _share(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
 ) -> CommonSegmentsByPair:
     """Return what pairs have in common, as `reduce_pairs_to_common_segments` does by document."""
-    first, second = all_system_pairs(matrix.systems.size)
+    first, second = list_all_system_pairs(matrix.systems.size)
     if all(block.pairs is None for block in blocks) and first.size:
         weight = matrix.held[0]
         whole = PairsWithSameSegments(
@@ -287,7 +287,7 @@ def _blocks_of_pairs(
     matrix: DocumentTotals, blocks: Sequence[BlockTotals], turned: _TurnedPairs, sign: int, *, raw: bool
 ) -> list[PairsWithSameSegments]:
     """Return a block for each pair with a common segment, because the common segments may differ by pair."""
-    first, second = all_system_pairs(matrix.systems.size)
+    first, second = list_all_system_pairs(matrix.systems.size)
     ends = np.cumsum([block.documents.size for block in blocks])
     signs = np.full(first.size, float(sign))
     signs[turned.turned] *= -1

@@ -29,14 +29,14 @@ class ErrorsWithoutWeight:
     paths: tuple[str, ...]
 
 
-def warnings_of_errors_without_weight(errors: ErrorsWithoutWeight | None, counted: Ratings) -> tuple[str, ...]:
+def warn_of_errors_without_weight(errors: ErrorsWithoutWeight | None, counted: Ratings) -> tuple[str, ...]:
     """Return warnings about errors of the rows that count, one per path; an error of several systems counts once.
 
     >>> found = ErrorsWithoutWeight(np.array([0, 0, 1]), np.array([0, 0, 0]), ("critical/Other",))
     >>> one = Ratings.from_columns(
     ...     system=["A"], document=["d"], position=[1], rater=["r"], score=[0.0], higher_is_better=False
     ... )
-    >>> warnings_of_errors_without_weight(found, one)
+    >>> warn_of_errors_without_weight(found, one)
     ('no weight for critical/Other: 2 errors count 0; add the kind to the weights, or choose others',)
     """
     if errors is None or not errors.judgment.size:

@@ -14,7 +14,7 @@ import numpy as np
 from app.domain.recipe import Repeats
 from app.stats.aggregate import Indices, ScoreMatrix, SegmentScores, average_ratings_per_segment, round_scores
 from app.stats.ratings import Bools, Floats, Ratings
-from app.stats.testing.common_segments import all_system_pairs, common_segment_masks
+from app.stats.testing.common_segments import iterate_common_segment_masks, list_all_system_pairs
 
 MOST_CELLS = 20_000_000
 """Most documents × pairs for which each document is left out in turn."""
@@ -60,9 +60,9 @@ class PairInfluence:
 
 @dataclass(frozen=True, slots=True)
 class _Contrast:
-    """How a panel becomes differences of pairs. stratum: of each segment; paired: whether over common segments."""
+    """How a matrix becomes differences of pairs. stratum: of each segment; paired: whether over common segments."""
 
-    panel: ScoreMatrix
+    matrix: ScoreMatrix
     sign: int
     paired: bool
     stratum: Indices
@@ -70,70 +70,70 @@ class _Contrast:
 
 
 def leave_out_each_document(
-    panel: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool
+    matrix: ScoreMatrix, sign: int, keys: Sequence[str], *, paired: bool
 ) -> LeaveOneOutDifferences:
     """Leave out each document in turn.
 
-    sign : 1 where higher is better, else −1. keys : of the panel's documents, shape (D,). paired : whether differences
-    are over common segments. The returned differences are in the unit of the panel's scores.
+    sign : 1 where higher is better, else −1. keys : of the matrix's documents, shape (D,). paired : whether differences
+    are over common segments. The returned differences are in the unit of the matrix's scores.
     """
-    contrast = _contrast(panel, sign, paired=paired)
-    strata = contrast.stratum[panel.starts]
+    contrast = _contrast(matrix, sign, paired=paired)
+    strata = contrast.stratum[matrix.starts]
     return LeaveOneOutDifferences(
-        "document", tuple(keys), _without_units(contrast, np.arange(panel.n_documents), strata)
+        "document", tuple(keys), _without_units(contrast, np.arange(matrix.n_documents), strata)
     )
 
 
 def leave_out_each_domain(
-    panel: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool
+    matrix: ScoreMatrix, sign: int, names: Sequence[str], *, paired: bool
 ) -> LeaveOneOutDifferences:
     """Leave out each domain in turn; sign, paired : as in `leave_out_each_document`.
 
     names : the labels of the domain codes.
 
-    Raises ValueError if the panel has no domains.
+    Raises ValueError if the matrix has no domains.
     """
-    if panel.domain is None:
+    if matrix.domain is None:
         raise ValueError("domains are unknown")
-    contrast = _contrast(panel, sign, paired=paired)
-    used, unit = np.unique(panel.domain[panel.starts], return_inverse=True)
-    strata = used if panel.macro else np.zeros(used.size, dtype=np.intp)
+    contrast = _contrast(matrix, sign, paired=paired)
+    used, unit = np.unique(matrix.domain[matrix.starts], return_inverse=True)
+    strata = used if matrix.macro else np.zeros(used.size, dtype=np.intp)
     return LeaveOneOutDifferences("domain", tuple(names[code] for code in used), _without_units(contrast, unit, strata))
 
 
 def leave_out_each_rater(
-    panel: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
+    matrix: ScoreMatrix, sign: int, ratings: Ratings, *, paired: bool, repeats: Repeats, median: bool = False
 ) -> LeaveOneOutDifferences:
     """Leave out each rater in turn: segment scores are then of the other raters, and missing if there are none.
 
     Parameters
     ----------
-    ratings : the normalized rows behind the panel, in canonical order.
+    ratings : the normalized rows behind the matrix, in canonical order.
     repeats, median : how they were averaged.
     """
-    contrast = _contrast(panel, sign, paired=paired)
-    sums, counts = _totals(contrast, panel.score, panel.present, np.arange(panel.segments.size))
+    contrast = _contrast(matrix, sign, paired=paired)
+    sums, counts = _totals(contrast, matrix.score, matrix.present, np.arange(matrix.segments.size))
     raters = np.unique(ratings.rater)
     index = _RowsByRater(ratings)
     without = []
     for rater in raters:
         rows, segments = index.others(int(rater))
-        columns = np.searchsorted(panel.segments, segments)
+        columns = np.searchsorted(matrix.segments, segments)
         score, present = _cells(
-            panel, average_ratings_per_segment(ratings.take(rows), repeats=repeats, median=median), columns
+            matrix, average_ratings_per_segment(ratings.take(rows), repeats=repeats, median=median), columns
         )
-        before = _totals(contrast, panel.score[:, columns], panel.present[:, columns], columns)
+        before = _totals(contrast, matrix.score[:, columns], matrix.present[:, columns], columns)
         after = _totals(contrast, score, present, columns)
         without.append(_differences(contrast, sums - before[0] + after[0], counts - before[1] + after[1]))
-    n_pairs = all_system_pairs(len(panel.systems))[0].size
+    n_pairs = list_all_system_pairs(len(matrix.systems))[0].size
     keys = tuple(ratings.labels.raters[rater] for rater in raters)
     return LeaveOneOutDifferences("rater", keys, np.array(without).reshape(len(keys), n_pairs))
 
 
-def summarize_influence(difference: Floats, kinds: Sequence[LeaveOneOutDifferences]) -> tuple[PairInfluence, ...]:
+def summarize_influence(difference: Floats, left_out: Sequence[LeaveOneOutDifferences]) -> tuple[PairInfluence, ...]:
     """Summarize the influence on each pair. A flip is a unit without which the better system is no longer ahead."""
     sides = np.sign(round_scores(np.nan_to_num(difference)))
-    return tuple(_influence_of_pair(k, float(difference[k]), int(sides[k]), kinds) for k in range(difference.size))
+    return tuple(_influence_of_pair(k, float(difference[k]), int(sides[k]), left_out) for k in range(difference.size))
 
 
 def _influence_of_pair(
@@ -154,10 +154,10 @@ def _influence_of_pair(
     return PairInfluence(tuple(largest), tuple(name for _, name in flips[:MOST_NAMED]), len(flips))
 
 
-def _contrast(panel: ScoreMatrix, sign: int, *, paired: bool) -> _Contrast:
-    if panel.macro and panel.domain is not None:
-        return _Contrast(panel, sign, paired, panel.domain, int(panel.domain.max(initial=0)) + 1)
-    return _Contrast(panel, sign, paired, np.zeros(panel.segments.size, dtype=np.intp), 1)
+def _contrast(matrix: ScoreMatrix, sign: int, *, paired: bool) -> _Contrast:
+    if matrix.macro and matrix.domain is not None:
+        return _Contrast(matrix, sign, paired, matrix.domain, int(matrix.domain.max(initial=0)) + 1)
+    return _Contrast(matrix, sign, paired, np.zeros(matrix.segments.size, dtype=np.intp), 1)
 
 
 def _totals(contrast: _Contrast, score: Floats, present: Bools, columns: Indices) -> tuple[Floats, Floats]:
@@ -165,7 +165,7 @@ def _totals(contrast: _Contrast, score: Floats, present: Bools, columns: Indices
 
     score, present : of the segments `columns`, shapes (S, columns). Returns shapes (strata, pairs or systems).
     """
-    first, second = all_system_pairs(len(score))
+    first, second = list_all_system_pairs(len(score))
     sums, counts = [], []
     for stratum in range(contrast.n_strata):
         chosen = contrast.stratum[columns] == stratum
@@ -189,7 +189,7 @@ def _differences(contrast: _Contrast, sums: Floats, counts: Floats) -> Floats:
     values = np.where(strata > 0, means.sum(axis=0) / np.maximum(strata, 1), np.nan)
     if contrast.paired:
         return np.asarray(values, dtype=np.float64)
-    first, second = all_system_pairs(len(contrast.panel.systems))
+    first, second = list_all_system_pairs(len(contrast.matrix.systems))
     return np.asarray(values[..., first] - values[..., second], dtype=np.float64)
 
 
@@ -208,20 +208,20 @@ def _without_units(contrast: _Contrast, unit: Indices, strata: Indices) -> Float
 
 def _by_unit(contrast: _Contrast, unit: Indices, n_units: int) -> tuple[Floats, Floats]:
     """Sums and counts of each unit, shapes (units, pairs or systems)."""
-    panel = contrast.panel
+    matrix = contrast.matrix
     if not contrast.paired:
-        sums = contrast.sign * np.add.reduceat(panel.score * panel.present, panel.starts, axis=1)
+        sums = contrast.sign * np.add.reduceat(matrix.score * matrix.present, matrix.starts, axis=1)
         return _sum_by_unit(sums.T, unit, n_units), _sum_by_unit(
-            panel.n_segments_by_document().T.astype(np.float64), unit, n_units
+            matrix.n_segments_by_document().T.astype(np.float64), unit, n_units
         )
-    first, second = all_system_pairs(len(panel.systems))
-    sums, counts = np.zeros((panel.n_documents, first.size)), np.zeros((panel.n_documents, first.size))
-    for mask, pairs in common_segment_masks(panel):
+    first, second = list_all_system_pairs(len(matrix.systems))
+    sums, counts = np.zeros((matrix.n_documents, first.size)), np.zeros((matrix.n_documents, first.size))
+    for mask, pairs in iterate_common_segment_masks(matrix):
         systems, ends = np.unique((first[pairs], second[pairs]), return_inverse=True)
-        scores = contrast.sign * np.add.reduceat(np.where(mask, panel.score[systems], 0.0), panel.starts, axis=1)
+        scores = contrast.sign * np.add.reduceat(np.where(mask, matrix.score[systems], 0.0), matrix.starts, axis=1)
         lowest, highest = ends.reshape(2, -1)
         sums[:, pairs] = (scores[lowest] - scores[highest]).T
-        counts[:, pairs] = np.add.reduceat(mask.astype(np.float64), panel.starts)[:, None]
+        counts[:, pairs] = np.add.reduceat(mask.astype(np.float64), matrix.starts)[:, None]
     return _sum_by_unit(sums, unit, n_units), _sum_by_unit(counts, unit, n_units)
 
 
@@ -233,13 +233,13 @@ def _sum_by_unit(values: Floats, unit: Indices, n_units: int) -> Floats:
     return gathered
 
 
-def _cells(panel: ScoreMatrix, scores: SegmentScores, columns: Indices) -> tuple[Floats, Bools]:
-    """Lay out segment scores on some columns of the panel; shapes (S, columns)."""
-    shape = (len(panel.systems), columns.size)
+def _cells(matrix: ScoreMatrix, scores: SegmentScores, columns: Indices) -> tuple[Floats, Bools]:
+    """Lay out segment scores on some columns of the matrix; shapes (S, columns)."""
+    shape = (len(matrix.systems), columns.size)
     score, present = np.zeros(shape), np.zeros(shape, dtype=np.bool_)
-    order = np.argsort(panel.systems)
-    row = order[np.searchsorted(panel.systems[order], scores.system)]
-    column = np.searchsorted(panel.segments[columns], scores.segment)
+    order = np.argsort(matrix.systems)
+    row = order[np.searchsorted(matrix.systems[order], scores.system)]
+    column = np.searchsorted(matrix.segments[columns], scores.segment)
     score[row, column], present[row, column] = scores.score, True
     return score, present
 

@@ -10,18 +10,18 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats import intervals
 from app.stats.aggregate import ScoreMatrix, round_scores
-from app.stats.inference.by_document import EstimatePrecision, precision_of_difference, stack_estimate_precisions
+from app.stats.inference.by_document import EstimatePrecision, estimate_difference_precision, stack_estimate_precisions
 from app.stats.plain_values import interval_or_none, number_or_none
 from app.stats.ranking.effects import SuperiorityChances
 from app.stats.ranking.influence import LeaveOneOutDifferences, summarize_influence
+from app.stats.ranking.new_domain_precision import estimate_precision_for_new_domains
 from app.stats.ranking.result import PairRow
-from app.stats.ranking.whole_domains import precision_for_new_domains
 from app.stats.ratings import Floats, Ratings
 from app.stats.testing import resampling
 from app.stats.testing.common_segments import (
     CommonSegmentsByPair,
-    all_system_pairs,
     iterate_pair_differences_in_batches,
+    list_all_system_pairs,
 )
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.wins import AdjustedTestResults
@@ -50,7 +50,7 @@ class PairwiseEvidence:
 
 def make_pair_rows(
     ratings: Ratings,
-    panels: tuple[ScoreMatrix, ScoreMatrix],
+    matrices: tuple[ScoreMatrix, ScoreMatrix],
     evidence: PairwiseEvidence,
     verdict: AdjustedTestResults,
     left_out: Sequence[LeaveOneOutDifferences],
@@ -58,22 +58,22 @@ def make_pair_rows(
 ) -> tuple[PairRow, ...]:
     """Return one row per pair, with the higher-ranked system as `better`, in ranking order.
 
-    panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
+    matrices : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
     """
-    (panel, raw), shared, chances = panels, evidence.shared, evidence.chances
+    (matrix, raw), shared, chances = matrices, evidence.shared, evidence.chances
     paired = uses_common_segments(recipe, shared)
-    first, second = all_system_pairs(len(panel.systems))
-    names = [ratings.labels.systems[code] for code in panel.systems]
-    difference, precise = _differences(ratings, panel, shared, paired=paired)
+    first, second = list_all_system_pairs(len(matrix.systems))
+    names = [ratings.labels.systems[code] for code in matrix.systems]
+    difference, precise = _differences(ratings, matrix, shared, paired=paired)
     known = ratings.documents_known
     family = first.size if recipe.adjust == "holm" else 1
     alpha = recipe.alpha
     low, high = _pair_intervals(difference, precise, shared if paired else None, recipe)
-    detectable = intervals.minimum_detectable_difference(precise, alpha / max(family, 1))
+    detectable = intervals.compute_minimum_detectable_difference(precise, alpha / max(family, 1))
     by_raters = _t_interval(difference, evidence.for_new_raters(precise), recipe)
-    by_domains = _t_interval(difference, precision_for_new_domains(shared, panel) if paired else None, recipe)
+    by_domains = _t_interval(difference, estimate_precision_for_new_domains(shared, matrix) if paired else None, recipe)
     in_unit, low_in_unit, high_in_unit = difference, low, high
-    if raw is not panel:
+    if raw is not matrix:
         in_unit, precise_in_unit = _differences(ratings, raw, evidence.raw_shared, paired=paired)
         compared = evidence.raw_shared if paired else None
         low_in_unit, high_in_unit = _pair_intervals(in_unit, precise_in_unit, compared, recipe)
@@ -113,17 +113,18 @@ def make_pair_rows(
 
 
 def _differences(
-    ratings: Ratings, panel: ScoreMatrix, shared: CommonSegmentsByPair, *, paired: bool
+    ratings: Ratings, matrix: ScoreMatrix, shared: CommonSegmentsByPair, *, paired: bool
 ) -> tuple[Floats, EstimatePrecision]:
     """Return the difference of each pair and its precision: over common segments if tests are paired."""
     if paired:
         return shared.difference, shared.precision
-    first, second = all_system_pairs(len(panel.systems))
-    scores = panel.system_means()
+    first, second = list_all_system_pairs(len(matrix.systems))
+    scores = matrix.system_means()
     difference = ratings.better_sign * (scores[first] - scores[second])
-    sums, counts = panel.document_sums(), panel.document_weights()
+    sums, counts = matrix.document_sums(), matrix.document_weights()
     differences = [
-        precision_of_difference((sums[i], sums[j]), (counts[i], counts[j])) for i, j in zip(first, second, strict=True)
+        estimate_difference_precision((sums[i], sums[j]), (counts[i], counts[j]))
+        for i, j in zip(first, second, strict=True)
     ]
     return difference, stack_estimate_precisions(differences)
 
@@ -132,7 +133,7 @@ def _t_interval(difference: Floats, precise: EstimatePrecision | None, recipe: R
     """Return the ends of the t interval; NaN if the precision is unknown."""
     width = np.full(difference.shape, np.nan)
     if precise is not None:
-        width = intervals.interval_half_widths(precise, recipe.alpha)
+        width = intervals.compute_interval_half_widths(precise, recipe.alpha)
     return difference - width, difference + width
 
 
@@ -140,12 +141,12 @@ def _pair_intervals(
     difference: Floats, precise: EstimatePrecision, shared: CommonSegmentsByPair | None, recipe: Recipe
 ) -> tuple[Floats, Floats]:
     """Return the ends of the intervals of all pairs; bootstrap only on common segments, otherwise by t."""
-    widths = intervals.interval_half_widths(precise, recipe.alpha)
+    widths = intervals.compute_interval_half_widths(precise, recipe.alpha)
     low, high = difference - widths, difference + widths
     if shared is None or recipe.interval == "t":
         return low, high
     for pairs, differences, weights in iterate_pair_differences_in_batches(shared.by_document):
-        low[pairs], high[pairs] = resampling.bootstrap_intervals(
+        low[pairs], high[pairs] = resampling.compute_bootstrap_intervals(
             differences, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
         )
     return low, high

@@ -24,7 +24,7 @@ from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Codes, Ratings
 from app.stats.selection import DroppedRowCount, can_select_rows_independently
-from app.stats.testing.common_segments import all_system_pairs
+from app.stats.testing.common_segments import list_all_system_pairs
 
 _BESIDE = (("rank_sets", "simultaneous rank sets"), ("influence", "influence of raters, documents and domains"))
 
@@ -94,7 +94,7 @@ def rank_from_sums(
     Invalid : as `rank_systems`.
     """
     dropped = source.count_dropped_rows()
-    ranked, times = source.summarize_ranked_ratings_by_rater_and_system()
+    ranked, ratings_per_row = source.summarize_ranked_ratings_by_rater_and_system()
     resolved, warnings = ranking.resolve_auto_normalization(ranked, recipe, source.share_of_documents_with_same_raters)
     resolved = drop_recipe_choices_needing_rows(resolved)
     moments = source.compute_rater_moments() if resolved.normalize == "z" else None
@@ -115,7 +115,7 @@ def rank_from_sums(
         dropped=(*dropped, DroppedRowCount("constant rater", n_dropped)),
         warnings=warnings,
         segments=_no_segments(ranked),
-        times=times,
+        ratings_per_row=ratings_per_row,
         notes=(*notes, *_notes(recipe)),
     )
     if totals is None:
@@ -156,7 +156,7 @@ def _for_new_raters(totals: CampaignTotals, recipe: Recipe) -> Callable[[Estimat
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
         if not ranking.does_recipe_average_over_raters(recipe):
             return None
-        pairs = all_system_pairs(totals.order.size)
+        pairs = list_all_system_pairs(totals.order.size)
         return estimate_precision_from_rater_totals(totals.visits, totals.n_scored, known, *pairs, totals.order)
 
     return for_new_raters

@@ -16,7 +16,7 @@ from math import ceil, inf
 import numpy as np
 
 from app.stats.aggregate import Indices
-from app.stats.inference.by_document import document_degrees_of_freedom, document_influences
+from app.stats.inference.by_document import compute_document_degrees_of_freedom, compute_document_influences
 from app.stats.ratings import Bools, Floats
 from app.stats.testing.permutation import sample_sign_patterns
 
@@ -46,7 +46,7 @@ class RankSets:
         return self.documents < FEW_DOCUMENTS
 
 
-def number_of_bootstrap_draws(n_systems: int) -> int:
+def choose_number_of_bootstrap_draws(n_systems: int) -> int:
     """Return max(999, 20·S(S−1)), at most 200 000."""
     return min(max(999, 20 * n_systems * (n_systems - 1)), _MOST_DRAWS)
 
@@ -79,7 +79,7 @@ def compute_rank_sets(
     documents = int(held.sum())
     beats = np.zeros((size, size), dtype=np.bool_)
     if documents >= FEWEST_DOCUMENTS and size > 1:
-        n = number_of_bootstrap_draws(size) if draws is None else draws
+        n = choose_number_of_bootstrap_draws(size) if draws is None else draws
         allowed = ~np.eye(size, dtype=np.bool_) if comparable is None else comparable
         beats = _step_down(sums[:, held], weights[:, held], allowed, alpha=alpha, seed=seed, draws=n)
     return RankSets(1 + beats.sum(axis=0), size - beats.sum(axis=1), documents)
@@ -90,7 +90,7 @@ def _step_down(sums: Floats, weights: Floats, comparable: Bools, *, alpha: float
     documents = sums.shape[1]
     totals = weights.sum(axis=1, keepdims=True)
     theta = sums.sum(axis=1, keepdims=True) / totals
-    psi = document_influences(sums, weights) * documents
+    psi = compute_document_influences(sums, weights) * documents
     squares = np.stack([((psi[j] - psi) ** 2).sum(axis=1) for j in range(len(psi))])
     sizes = (psi * psi).sum(axis=1)
     # In floating point, a difference that is equal in every document is only nearly constant.
@@ -118,7 +118,7 @@ def simulate_null_t_statistics(psi: Floats, weights: Floats, *, seed: int) -> Fl
     Systems vary independently, as much as in `psi`, and segments of one document are correlated by .1. None if every
     system has enough degrees of freedom for lengths not to matter.
     """
-    if float(document_degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
+    if float(compute_document_degrees_of_freedom(weights, _CORRELATION).min()) >= _MANY_DEGREES:
         return None
     rng = np.random.Generator(np.random.PCG64(seed))
     deviations = psi - psi.mean(axis=0)

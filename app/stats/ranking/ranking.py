@@ -19,12 +19,12 @@ from app.stats.aggregate import (
     treat_ratings_as_segments,
 )
 from app.stats.inference.by_document import EstimatePrecision
-from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.intervals import document_sums_relative_to_mean_of_systems
+from app.stats.inference.by_rater import estimate_precision_for_new_raters
+from app.stats.intervals import center_document_sums_across_systems
 from app.stats.normalize import NormalizedRatings
-from app.stats.ranking import caveats, design_checks, influence, ranking_rows, recipe_caveats
-from app.stats.ranking.effects import probability_of_superiority
-from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warnings_of_errors_without_weight
+from app.stats.ranking import assumption_caveats, caveats, design_checks, influence, ranking_rows
+from app.stats.ranking.effects import estimate_probability_of_superiority
+from app.stats.ranking.errors_without_weight import ErrorsWithoutWeight, warn_of_errors_without_weight
 from app.stats.ranking.influence import LeaveOneOutDifferences
 from app.stats.ranking.pair_rows import PairwiseEvidence, make_pair_rows, uses_common_segments
 from app.stats.ranking.rank_sets import RankSets, compute_rank_sets
@@ -32,7 +32,7 @@ from app.stats.ranking.result import Ranking, SegmentScoreTable
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Bools, Codes, Floats, Ratings
 from app.stats.selection import DroppedRowCount, select_rows_by_recipe
-from app.stats.testing.common_segments import all_system_pairs, reduce_pairs_to_common_segments
+from app.stats.testing.common_segments import list_all_system_pairs, reduce_pairs_to_common_segments
 from app.stats.testing.pair_tests import PAIRED_TESTS
 from app.stats.testing.wins import run_tests_and_decide_wins
 
@@ -91,13 +91,13 @@ def rank_systems(
             dropped=(*selection.dropped, DroppedRowCount("constant rater", normalized.dropped)),
             warnings=(
                 *(*warnings, *more, *normalized.warnings),
-                *warnings_of_errors_without_weight(unweighed, normalized.scored),
+                *warn_of_errors_without_weight(unweighed, normalized.scored),
             ),
             segments=ranking_rows.make_segment_score_table(scored, scores, raw),
         ),
         (matrix, raw_laid),
         evidence,
-        document_sums_relative_to_mean_of_systems(matrix),
+        center_document_sums_across_systems(matrix),
         resolved,
         recipe,
         left_out=_left_out(matrix, scored, documents, resolved, paired=paired),
@@ -108,9 +108,9 @@ def rank_systems(
 class RowsToRank:
     """The rows to rank, and what is known about them before systems are compared.
 
-    rows: as `select_rows_by_recipe` leaves them. times: how many ratings each row stands for; None for one. n_ratings:
-    number of judgments that were averaged. dropped, warnings: those of the steps so far, in their order. notes: notes
-    to add to those of the ranking.
+    rows: as `select_rows_by_recipe` leaves them. ratings_per_row: how many ratings each row stands for; None for one.
+    n_ratings: number of judgments that were averaged. dropped, warnings: those of the steps so far, in their order.
+    notes: notes to add to those of the ranking.
     """
 
     rows: Ratings
@@ -119,13 +119,13 @@ class RowsToRank:
     dropped: tuple[DroppedRowCount, ...]
     warnings: tuple[str, ...]
     segments: SegmentScoreTable
-    times: Codes | None = None
+    ratings_per_row: Codes | None = None
     notes: tuple[str, ...] = ()
 
 
 def rank_systems_from_averages(
     prepared: RowsToRank,
-    panels: tuple[ScoreMatrix, ScoreMatrix],
+    matrices: tuple[ScoreMatrix, ScoreMatrix],
     evidence: PairwiseEvidence,
     relative: tuple[Floats, Floats] | None,
     resolved: Recipe,
@@ -134,17 +134,19 @@ def rank_systems_from_averages(
 ) -> Ranking:
     """Test, adjust and cluster, once scores are averaged and pairs are reduced to what they have in common.
 
-    panels : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
-    relative : of `document_sums_relative_to_mean_of_systems`. resolved : the recipe that is followed; requested : the
+    matrices : of the scores that the recipe ranks by and of the raw ones, systems in ranking order.
+    relative : of `center_document_sums_across_systems`. resolved : the recipe that is followed; requested : the
     recipe as requested.
     """
-    rows, (matrix, raw) = prepared.rows, panels
+    rows, (matrix, raw) = prepared.rows, matrices
     linked = design_checks.find_system_pairs_linked_by_raters(rows, matrix.systems)
-    shared = replace(evidence.shared, linked=linked[all_system_pairs(len(linked))])
+    shared = replace(evidence.shared, linked=linked[list_all_system_pairs(len(linked))])
     evidence = replace(evidence, shared=shared)
     verdict = run_tests_and_decide_wins(matrix, shared, resolved, rows.better_sign)
-    floor = caveats.smallest_p_and_documents_needed(verdict.tests, resolved, len(matrix.systems))
-    caveat_warnings = caveats.data_caveats(rows, matrix, shared, verdict.tests, floor, resolved, prepared.times)
+    floor = caveats.compute_smallest_p_and_documents(verdict.tests, resolved, len(matrix.systems))
+    caveat_warnings = caveats.make_data_caveats(
+        rows, matrix, shared, verdict.tests, floor, resolved, prepared.ratings_per_row
+    )
     sets = _rank_sets(matrix, rows, resolved, linked if caveats.is_significance_reachable(floor, resolved) else None)
     return Ranking(
         recipe=resolved,
@@ -161,12 +163,12 @@ def rank_systems_from_averages(
         interval_level=1 - resolved.alpha,
         dropped=prepared.dropped,
         systems=ranking_rows.make_system_rows(rows, matrix, raw, verdict, sets, resolved, relative),
-        pairs=make_pair_rows(rows, panels, evidence, verdict, left_out, resolved),
+        pairs=make_pair_rows(rows, matrices, evidence, verdict, left_out, resolved),
         warnings=(
             *(*prepared.warnings, *caveat_warnings),
-            *caveats.rank_set_caveats(sets, rows, resolved, floor),
+            *caveats.make_rank_set_caveats(sets, rows, resolved, floor),
         ),
-        notes=(*NOTES, *recipe_caveats.distribution_shape_caveats(resolved), *prepared.notes),
+        notes=(*NOTES, *assumption_caveats.make_distribution_shape_caveats(resolved), *prepared.notes),
         segments=prepared.segments,
     )
 
@@ -180,12 +182,12 @@ def _pair_evidence(matrix: ScoreMatrix, raw: ScoreMatrix, scored: Ratings, recip
     def for_new_raters(known: EstimatePrecision) -> EstimatePrecision | None:
         if not matrix.systems.size or not does_recipe_average_over_raters(recipe):
             return None
-        return precision_for_new_raters(scored, matrix, known, *all_system_pairs(len(matrix.systems)))
+        return estimate_precision_for_new_raters(scored, matrix, known, *list_all_system_pairs(len(matrix.systems)))
 
     return PairwiseEvidence(
         shared,
         shared if raw is matrix else reduce_pairs_to_common_segments(raw, sign, unit="document"),
-        probability_of_superiority(raw, sign, paired=paired),
+        estimate_probability_of_superiority(raw, sign, paired=paired),
         for_new_raters,
     )
 
@@ -326,7 +328,7 @@ def _resolve_test(matrix: ScoreMatrix, ratings: Ratings, recipe: Recipe) -> tupl
             return replace(recipe, unit="segment"), (warning,)
         instead = replace(recipe, test="rank_sum", unit="segment")
         return _replace_choice(recipe, instead, "documents are unknown", "a document-level test")
-    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.is_unpaired(matrix):
+    if (recipe.test in PAIRED_TESTS or recipe.matched_only) and design_checks.has_no_common_segments(matrix):
         return _replace_paired_test(recipe)
     return recipe, ()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, SegmentScores, round_scores
-from app.stats.inference.by_document import effective_document_count
+from app.stats.inference.by_document import compute_effective_document_count
 from app.stats.plain_values import Interval, interval_or_none, number_or_none
 from app.stats.ranking.clusters import assign_clusters, compute_rank_ranges
 from app.stats.ranking.rank_sets import RankSets
@@ -20,7 +20,7 @@ from app.stats.testing.wins import AdjustedTestResults
 
 def make_system_rows(
     ratings: Ratings,
-    panel: ScoreMatrix,
+    matrix: ScoreMatrix,
     raw: ScoreMatrix,
     verdict: AdjustedTestResults,
     sets: RankSets | None,
@@ -29,22 +29,22 @@ def make_system_rows(
 ) -> tuple[SystemRow, ...]:
     """Return one row per system, in ranking order.
 
-    relative_sums: of `intervals.document_sums_relative_to_mean_of_systems`.
+    relative_sums: of `intervals.center_document_sums_across_systems`.
     """
-    if not panel.systems.size:
+    if not matrix.systems.size:
         return ()
-    scores, counts = panel.system_means(), panel.n_segments_by_system()
+    scores, counts = matrix.system_means(), matrix.n_segments_by_system()
     raw_means = raw.system_means()
     tested = recipe.test != "none"
     wins = verdict.wins
-    cluster = assign_clusters(wins, recipe.clusters, apart=verdict.different) if tested else None
+    cluster = assign_clusters(wins, recipe.clusters, separated=verdict.different) if tested else None
     ranges = compute_rank_ranges(wins, recipe.clusters)
     ranks = _mean_ranks(round_scores(scores))
-    documents = (panel.n_segments_by_document() > 0).sum(axis=1)
-    effective = effective_document_count(panel.document_weights())
+    documents = (matrix.n_segments_by_document() > 0).sum(axis=1)
+    effective = compute_effective_document_count(matrix.document_weights())
     known = ratings.documents_known
-    own = _marginal(panel, recipe, known=known)
-    relative, relative_intervals = _relative(panel, relative_sums, recipe, known=known)
+    own = _marginal(matrix, recipe, known=known)
+    relative, relative_intervals = _relative(matrix, relative_sums, recipe, known=known)
     return tuple(
         SystemRow(
             system=ratings.labels.systems[code],
@@ -60,11 +60,11 @@ def make_system_rows(
             n_segments=int(counts[i]),
             n_documents=int(documents[i]) if known else None,
             effective_documents=float(effective[i]) if known else None,
-            n_ratings=int(panel.n[i]),
+            n_ratings=int(matrix.n[i]),
             wins=int(wins[i].sum()),
             losses=int(wins[:, i].sum()),
         )
-        for i, code in enumerate(panel.systems)
+        for i, code in enumerate(matrix.systems)
     )
 
 
@@ -88,25 +88,25 @@ def make_segment_score_table(ratings: Ratings, scores: SegmentScores, raw: Segme
     )
 
 
-def _marginal(panel: ScoreMatrix, recipe: Recipe, *, known: bool) -> list[Interval | None]:
+def _marginal(matrix: ScoreMatrix, recipe: Recipe, *, known: bool) -> list[Interval | None]:
     if not known:
-        return [None] * len(panel.systems)
-    return _intervals(panel.document_sums(), panel.document_weights(), recipe)
+        return [None] * len(matrix.systems)
+    return _intervals(matrix.document_sums(), matrix.document_weights(), recipe)
 
 
 def _relative(
-    panel: ScoreMatrix, relative: tuple[Floats, Floats] | None, recipe: Recipe, *, known: bool
+    matrix: ScoreMatrix, relative: tuple[Floats, Floats] | None, recipe: Recipe, *, known: bool
 ) -> tuple[list[float | None], list[Interval | None]]:
-    nothing: list[Interval | None] = [None] * len(panel.systems)
+    nothing: list[Interval | None] = [None] * len(matrix.systems)
     if relative is None:
-        return [None] * len(panel.systems), nothing
+        return [None] * len(matrix.systems), nothing
     sums, weights = relative
     values = sums.sum(axis=1) / weights.sum(axis=1)
     return [number_or_none(v) for v in values], _intervals(sums, weights, recipe) if known else nothing
 
 
 def _intervals(sums: Floats, weights: Floats, recipe: Recipe) -> list[Interval | None]:
-    low, high = resampling.bootstrap_intervals(
+    low, high = resampling.compute_bootstrap_intervals(
         sums, weights, alpha=recipe.alpha, kind=recipe.interval, seed=recipe.seed
     )
     return [interval_or_none(a, b) for a, b in zip(low, high, strict=True)]

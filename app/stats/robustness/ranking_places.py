@@ -33,7 +33,7 @@ class RankingDifference:
     mover: str | None
 
     @property
-    def is_order_and_clusters_changed(self) -> bool:
+    def are_order_and_clusters_changed(self) -> bool:
         """Whether both order and clusters differ."""
         return self.rank_changed and bool(self.cluster_changed)
 

@@ -23,19 +23,19 @@ from app.stats.ranking.result import Ranking
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Codes, RatingRole, Ratings
 from app.stats.recipe_normalization import normalize_ranked_rows
-from app.stats.robustness.changes import (
+from app.stats.robustness.ranking_places import (
+    RankingDifference,
+    RankingOrderAndClusters,
+    compare_rankings,
+    make_ranking_order_and_clusters,
+)
+from app.stats.robustness.score_changes import (
     Group,
     ScoreChange,
     ScoreChangePrerequisites,
     apply_score_change,
     explain_missing_change,
     list_score_changes,
-)
-from app.stats.robustness.ranking_places import (
-    RankingDifference,
-    RankingOrderAndClusters,
-    compare_rankings,
-    make_ranking_order_and_clusters,
 )
 from app.stats.selection import DroppedRowCount, RowSelection, select_rows_by_recipe
 

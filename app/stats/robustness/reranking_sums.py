@@ -11,13 +11,13 @@ from app.stats.ranking.rank_from_sums import SummableRatings, rank_from_sums
 from app.stats.ranking.result import Ranking
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings
-from app.stats.robustness.changes import ScoreChange
 from app.stats.robustness.ranking_places import RankingOrderAndClusters, make_ranking_order_and_clusters
 from app.stats.robustness.reranking import (
     ScoreChangeExperiments,
     drop_slow_recipe_choices,
     take_experiment_fields_from_ranking,
 )
+from app.stats.robustness.score_changes import ScoreChange
 
 
 class ChangeableSummableRatings(Protocol):

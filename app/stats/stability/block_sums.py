@@ -12,12 +12,12 @@ import numpy as np
 
 from app.design.design_inputs import Bools, Codes
 from app.stats.ratings import Floats, RatingLabels, Ratings
-from app.stats.stability.extraction import (
+from app.stats.stability.multiply_rated_documents import (
     DocumentRaterPools,
     UnusableDocumentReasons,
     arrange_multiply_rated_documents,
+    average_repeated_ratings,
     require_usable_documents,
-    tabulate_rating_cells,
 )
 from app.stats.stability.studies import RaterDocumentSums, find_rater_positions_in_pools, sum_ratings_over_segments
 
@@ -48,19 +48,19 @@ def sum_ratings_over_blocks(
 
     Raises
     ------
-    NotMultiplyRated
+    NoMultiplyRatedDocuments
     """
     reasons: list[UnusableDocumentReasons] = []
     summed: list[_BlockSums] = []
     marked = True
     code = {rater: n for n, rater in enumerate(labels.raters)}
     for ratings in blocks:
-        cells = tabulate_rating_cells(ratings, systems)
-        reasons.append(cells.find_unusable_document_reasons())
+        averaged = average_repeated_ratings(ratings, systems)
+        reasons.append(averaged.find_unusable_document_reasons())
         marked = marked and not (ratings.n_errors < 0).any()
         if not reasons[-1].usable.any():
             continue
-        data = arrange_multiply_rated_documents(ratings, cells, reasons[-1].usable, ())
+        data = arrange_multiply_rated_documents(ratings, averaged, reasons[-1].usable, ())
         raters = np.array([code[rater] for rater in data.raters], dtype=np.int64)
         summed.append(_BlockSums(sum_ratings_over_segments(data, centre), tuple(raters[pool] for pool in data.pools)))
     facts = UnusableDocumentReasons.concatenate(reasons) if reasons else _no_documents()

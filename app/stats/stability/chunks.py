@@ -21,23 +21,23 @@ from app.design.simulate import simulate_rater_assignments
 from app.domain.errors import Invalid
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
-from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocuments
+from app.stats.stability.multiply_rated_documents import DocumentRaterPools, MultiplyRatedDocuments
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest
 from app.stats.stability.srp import Order, find_better_of_pairs
 from app.stats.stability.studies import (
     RaterDocumentSums,
-    full_data_study,
+    compute_normalized_document_sums,
     gather_study_ratings,
-    normalized_document_sums,
+    make_full_data_study,
     sum_ratings_over_segments,
 )
-from app.stats.stability.testing import (
+from app.stats.stability.study_significance import (
     Claims,
     SignificanceRule,
-    all_document_signs,
-    enumerates_all_signs,
+    can_enumerate_all_signs,
+    compute_permutation_p_values,
     find_significant_claims,
-    permutation_p_values,
+    iterate_all_document_signs,
     sample_document_signs,
 )
 
@@ -67,8 +67,8 @@ class ChunkOutcome:
     """Results of the studies of a chunk.
 
     means: of every system, in the unit of the method, shape (methods, n, S). claims: of every pair, shape (methods, n,
-    S(S−1)/2), see `testing.find_significant_claims`. why: the reason if the assignment is impossible; there are no
-    studies then.
+    S(S−1)/2), see `study_significance.find_significant_claims`. why: the reason if the assignment is impossible; there
+    are no studies then.
     """
 
     means: Floats
@@ -120,10 +120,10 @@ class StabilitySimulator:
     @property
     def document_rater_pools(self) -> DocumentRaterPools:
         """The documents that studies are drawn from, and their raters."""
-        return self.item_sums.data
+        return self.rater_document_sums.data
 
     @cached_property
-    def item_sums(self) -> RaterDocumentSums:
+    def rater_document_sums(self) -> RaterDocumentSums:
         """Sums of the ratings by item."""
         return self.data if isinstance(self.data, RaterDocumentSums) else sum_ratings_over_segments(self.data)
 
@@ -167,16 +167,16 @@ class StabilitySimulator:
     ) -> tuple[Floats, Claims]:
         raters = self._raters(chunk, number, piece, documents, n)
         sums = self._sum_by_document(chunk, documents, raters)
-        means = sums.sum(axis=2) / self.item_sums.n_segments[documents].sum()
+        means = sums.sum(axis=2) / self.rater_document_sums.n_segments[documents].sum()
         signed, request = self._orient_sums(sums), self.request
-        exact = enumerates_all_signs(len(documents), request.permutations)
+        exact = can_enumerate_all_signs(len(documents), request.permutations)
         shared = request.signs == "document_set"
         if exact:
-            signs = all_document_signs(len(documents))
+            signs = iterate_all_document_signs(len(documents))
         else:
             rng = self._rng("signs", chunk.documents, number, *(() if shared else (piece,)))
             signs = sample_document_signs(rng, 1 if shared else n, request.permutations, len(documents))
-        p = permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule)
+        p = compute_permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule)
         return means.transpose(1, 0, 2), find_significant_claims(signed, p, self.significance_rule).transpose(1, 0, 2)
 
     def _sum_by_document(self, chunk: SimulatedStudiesChunk, documents: Codes, raters: Codes) -> Floats:
@@ -188,9 +188,9 @@ class StabilitySimulator:
         sums = np.empty((n, len(chunk.methods), *raters.shape[1:3]))
         step = max(1, _CACHED_RATINGS // of_study)
         for at in range(0, n, step):
-            studies = gather_study_ratings(self.item_sums, documents, raters[at : at + step])
+            studies = gather_study_ratings(self.rater_document_sums, documents, raters[at : at + step])
             for variant, method in enumerate(chunk.methods):
-                sums[at : at + step, variant] = normalized_document_sums(studies, method)
+                sums[at : at + step, variant] = compute_normalized_document_sums(studies, method)
         return sums
 
     def claims_of_full_data(self) -> dict[Method, FullDataClaims]:
@@ -198,16 +198,16 @@ class StabilitySimulator:
 
         Uses at least 10 000 permutations, because there is only one study.
         """
-        request, whole = self.request, full_data_study(self.item_sums)
+        request, whole = self.request, make_full_data_study(self.rater_document_sums)
         methods = tuple(dict.fromkeys(design.normalize for design in request.designs))
-        sums = np.stack([normalized_document_sums(whole, method) for method in methods], axis=1)
+        sums = np.stack([compute_normalized_document_sums(whole, method) for method in methods], axis=1)
         signed = self._orient_sums(sums)
         many, n = max(request.permutations, _FULL_PERMUTATIONS), signed.shape[-1]
-        exact = enumerates_all_signs(n, many)
-        signs = all_document_signs(n) if exact else sample_document_signs(self._rng("full data"), 1, many, n)
+        exact = can_enumerate_all_signs(n, many)
+        signs = iterate_all_document_signs(n) if exact else sample_document_signs(self._rng("full data"), 1, many, n)
         claimed = find_significant_claims(
             signed,
-            permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule),
+            compute_permutation_p_values(signed, signs, exact=exact, rule=self.significance_rule),
             self.significance_rule,
         )[0]
         order = find_better_of_pairs(signed[0].sum(axis=2) / whole.n_segments.sum(), 1)

@@ -11,11 +11,17 @@ from app.domain.errors import Invalid, Place
 from app.stats.normalize import Method
 from app.stats.ratings import Floats
 from app.stats.stability.chunks import ChunkOutcome, SimulatedStudiesChunk, StabilitySimulator
-from app.stats.stability.extraction import Indices
-from app.stats.stability.pairs import ReportedPairs, max_reported_rank_distance
+from app.stats.stability.multiply_rated_documents import Indices
+from app.stats.stability.pairs import ReportedPairs, choose_max_reported_rank_distance
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
-from app.stats.stability.srp import Order, compare_studies, find_better_of_pairs, pooled_srp, srp_monte_carlo_error
-from app.stats.stability.testing import Claims
+from app.stats.stability.srp import (
+    Order,
+    compare_studies,
+    compute_pooled_srp,
+    estimate_srp_monte_carlo_error,
+    find_better_of_pairs,
+)
+from app.stats.stability.study_significance import Claims
 
 VACUOUS_SHARE = 0.5
 MOST_REASONS = 3
@@ -103,7 +109,7 @@ def compute_stability_curves(
     return curves
 
 
-def impossible_design_error(documents: int, why: str) -> Invalid:
+def make_impossible_design_error(documents: int, why: str) -> Invalid:
     """Return the error for a design that is impossible with the raters of the data on a number of documents."""
     place = Place(("body", "designs"), f"{documents} documents: {why}")
     return Invalid("a design does not fit the data", places=(place,))
@@ -121,7 +127,7 @@ class _AssignmentReasons:
         if why is None:
             return
         if requires_every_point(self._request):
-            raise impossible_design_error(chunk.documents, why)
+            raise make_impossible_design_error(chunk.documents, why)
         at = chunk.assignment, chunk.documents
         self._found[at] = min(self._found.get(at, (chunk.index, why)), (chunk.index, why))
 
@@ -137,7 +143,7 @@ class _AssignmentReasons:
         for curve in curves:
             if not (curve.points or self._request.lenient):
                 count = max(self._request.document_counts)
-                raise impossible_design_error(count, self._found[curve.design.assignment, count][1])
+                raise make_impossible_design_error(count, self._found[curve.design.assignment, count][1])
 
 
 def requires_every_point(request: StabilityRequest) -> bool:
@@ -165,7 +171,7 @@ class _Fit:
         self.available = len(simulator.document_rater_pools.documents)
         self.truth = simulator.claims_of_full_data()
         systems = len(simulator.document_rater_pools.systems)
-        reach = max_reported_rank_distance(self.request, systems)
+        reach = choose_max_reported_rank_distance(self.request, systems)
         self.told = {
             method: ReportedPairs.select_within_rank_distance(full.order, systems, reach)
             for method, full in self.truth.items()
@@ -198,13 +204,13 @@ class _Fit:
         pairs = sum(group.n_pairs for group in groups)
         n_claims = np.abs(claimed).sum(axis=1, dtype=np.int64)
         wrong = int(((claimed * truth.order) < 0).sum())
-        error = srp_monte_carlo_error(groups)
+        error = estimate_srp_monte_carlo_error(groups)
         sets = 1 if documents == self.available else self.request.n_document_sets
         return StabilityPoint(
             documents=documents,
             studies=len(means),
             document_sets=sets,
-            srp=pooled_srp(groups),
+            srp=compute_pooled_srp(groups),
             mc_error=None if np.isnan(error) else error,
             n_pairs=pairs,
             mean_significant_pairs=float(n_claims.mean()),

@@ -10,7 +10,7 @@ import numpy as np
 from app.design.design_inputs import Bools, Codes
 from app.stats.stability.request import StabilityRequest
 from app.stats.stability.srp import Order
-from app.stats.stability.testing import Claims
+from app.stats.stability.study_significance import Claims
 
 MOST_REPORTED = 50_000
 """Pairs of a point × points of a report: the 105 pairs of 15 systems at the 324 points of Figures 3–8 are 34,020."""
@@ -18,7 +18,7 @@ DECIMALS = 6
 """Decimals of shares: enough to distinguish any two counts among at most 10,000 studies."""
 
 
-def max_reported_rank_distance(request: StabilityRequest, systems: int) -> int:
+def choose_max_reported_rank_distance(request: StabilityRequest, systems: int) -> int:
     """Return the largest distance in the full-data ranking at which the claims of a pair are reported.
 
     request : resolved. Returns systems − 1 if all pairs fit, 0 if not even neighbours do.
@@ -26,7 +26,7 @@ def max_reported_rank_distance(request: StabilityRequest, systems: int) -> int:
     Examples
     --------
     >>> many = StabilityRequest((), documents=tuple(range(1, 101)), studies=2)
-    >>> max_reported_rank_distance(many, 3)
+    >>> choose_max_reported_rank_distance(many, 3)
     2
     """
     points = max(1, len(request.designs) * len(request.document_counts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, Literal, Self
 
-from app.design.design import Grouping
+from app.design.design_choices import Grouping
 from app.domain.errors import Invalid, Place
 from app.stats.normalize import Method
 
@@ -76,7 +76,9 @@ class StabilityRequest:
         available : number of multiply-rated documents. systems : number of systems rated on them. Raises Invalid for
         what cannot be simulated.
         """
-        counts = default_document_counts(available) if self.documents is None else tuple(sorted(set(self.documents)))
+        counts = (
+            choose_default_document_counts(available) if self.documents is None else tuple(sorted(set(self.documents)))
+        )
         per_set = min(self.per_set, self.studies)
         _check(not self.designs, "designs", "name at least one design")
         _check(len(self.designs) > MOST_DESIGNS, "designs", f"at most {MOST_DESIGNS} designs at a time")
@@ -123,14 +125,14 @@ def _check(wrong: bool, field: str, message: str) -> None:
         raise Invalid(what, places=(Place(("body", field), message),))
 
 
-def default_document_counts(available: int) -> tuple[int, ...]:
+def choose_default_document_counts(available: int) -> tuple[int, ...]:
     """Steps of 20 up to all available documents, of 5 below 60; all of them if there are fewer than 5.
 
     There are no more counts than a request may have: studies of more than 4,000 documents must be requested explicitly.
 
-    >>> default_document_counts(181)[-1], default_document_counts(30), default_document_counts(3)
+    >>> choose_default_document_counts(181)[-1], choose_default_document_counts(30), choose_default_document_counts(3)
     (180, (5, 10, 15, 20, 25, 30), (3,))
-    >>> default_document_counts(20_000)[-1]
+    >>> choose_default_document_counts(20_000)[-1]
     4000
     """
     step = 20 if available >= FEW_DOCUMENTS else 5
@@ -138,7 +140,7 @@ def default_document_counts(available: int) -> tuple[int, ...]:
     return tuple(range(step, available + 1, step)) or (available,)
 
 
-def riley_2024_designs() -> tuple[StudyDesign, ...]:
+def make_riley_2024_designs() -> tuple[StudyDesign, ...]:
     """Return the 36 designs of Figures 3–8 of Riley et al. 2024 as one set of curves.
 
     Every grouping with even work, and the entropies .55, .7 and .85 with and without grouping; each under every

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from app.stats.aggregate import round_scores
 from app.stats.ratings import Floats
-from app.stats.stability.testing import Claims
+from app.stats.stability.study_significance import Claims
 
 _ROWS = 512  # rows of the study × study matrices in memory at once
 Order = npt.NDArray[np.int8]
@@ -128,7 +128,7 @@ def _pairwise(unit: Floats) -> tuple[float, int]:
     return float(whole @ whole - (known * known).sum()) / 2.0, len(known) * (len(known) - 1) // 2
 
 
-def pooled_srp(groups: list[SumsOverStudyPairs]) -> float:
+def compute_pooled_srp(groups: list[SumsOverStudyPairs]) -> float:
     """Return SRP pooled over all groups: stable ordered pairs of studies / all ordered pairs, at least one."""
     return sum(group.stable for group in groups) / sum(group.n_pairs for group in groups)
 
@@ -136,7 +136,7 @@ def pooled_srp(groups: list[SumsOverStudyPairs]) -> float:
 ENOUGH_SETS = 10
 
 
-def srp_monte_carlo_error(groups: list[SumsOverStudyPairs]) -> float:
+def estimate_srp_monte_carlo_error(groups: list[SumsOverStudyPairs]) -> float:
     """Standard error of SRP due to the finite number of simulated studies.
 
     One group: jackknife over studies, SE² = (n−1)/n · Σ_b (SRP₋b − mean)². Ten groups or more: SD of the groups' SRP

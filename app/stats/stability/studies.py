@@ -17,7 +17,7 @@ import numpy.typing as npt
 from app.design.design_inputs import Codes
 from app.stats.normalize import Method
 from app.stats.ratings import Bools, Floats
-from app.stats.stability.extraction import DocumentRaterPools, MultiplyRatedDocuments
+from app.stats.stability.multiply_rated_documents import DocumentRaterPools, MultiplyRatedDocuments
 
 _DIGITS = 10
 _SUSPICIOUS = 1e-9
@@ -191,7 +191,7 @@ def gather_study_ratings(items: RaterDocumentSums, documents: Codes, raters: Cod
     )
 
 
-def normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
+def compute_normalized_document_sums(studies: StudyBatch, method: Method) -> Floats:
     """Normalize each rating within its study, average the ratings of an item, and sum by document.
 
     Returns
@@ -250,7 +250,7 @@ def _error_factor(studies: StudyBatch, method: Method, overall: Floats, usable: 
     return np.where(total > 0, constant * weight, 1.0)
 
 
-def full_data_study(items: RaterDocumentSums) -> StudyBatch:
+def make_full_data_study(items: RaterDocumentSums) -> StudyBatch:
     """Return all ratings as one study: the full data with which simulated studies are compared."""
     wide = items.total.shape[2] - 1
     nobody = items.n_raters

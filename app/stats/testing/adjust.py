@@ -53,7 +53,7 @@ def _in_place(values: Floats, order: Indices) -> Floats:
     return back
 
 
-def two_sided_p_values(p_values: Floats, reverse: Floats) -> Floats:
+def convert_to_two_sided_p_values(p_values: Floats, reverse: Floats) -> Floats:
     """Convert one-sided p-values before adjustment: min(1, 2·min(p, p_reverse)), because either system may be better.
 
     Both of shape (pairs,), without NaN. Bonferroni over the two directions; our own choice.

@@ -44,7 +44,7 @@ class OneSidedPValues:
 NOT_TESTED = OneSidedPValues(np.nan, np.nan)
 
 
-def bca_paired_p_values(
+def compute_bca_paired_p_values(
     scores: Floats, pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[OneSidedPValues]:
     """p of the mean difference of two rows, for each pair of rows; scores: shape (k, n), of common units.
@@ -66,7 +66,7 @@ def _claim_paired(drawn: Floats, differences: Floats, alpha: float) -> OneSidedP
     )
 
 
-def bca_two_sample_p_values(
+def compute_bca_two_sample_p_values(
     samples: Sequence[Floats], pairs: Sequence[tuple[int, int]], *, alpha: float, seed: int, resamples: int = RESAMPLES
 ) -> list[OneSidedPValues]:
     """p of the difference of the means of two samples, for each pair; samples below two values are not tested."""

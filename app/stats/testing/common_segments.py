@@ -72,38 +72,38 @@ def iterate_pair_differences_in_batches(
             held = []
 
 
-def all_system_pairs(n_systems: int) -> tuple[Indices, Indices]:
+def list_all_system_pairs(n_systems: int) -> tuple[Indices, Indices]:
     """Return every pair once, the first ranked higher."""
     first, second = np.triu_indices(n_systems, k=1)
     return first, second
 
 
-def reduce_pairs_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str) -> CommonSegmentsByPair:
+def reduce_pairs_to_common_segments(matrix: ScoreMatrix, sign: int, *, unit: str) -> CommonSegmentsByPair:
     """Reduce each pair to its common segments.
 
     d_D = Σ_{common segments of D} w·(x_A − x_B), n_D their number (or weight), Δ = Σd_D/Σn_D.
 
     Parameters
     ----------
-    panel : systems in ranking order.
+    matrix : systems in ranking order.
     sign : +1 where a larger score is better, −1 where smaller is.
     unit : `document` or `segment`, the columns of the blocks.
 
     w is 1, or, in a macro mean over domains, 1/(number of domains · segments of the domain) among the common segments.
     """
-    first, second = all_system_pairs(len(panel.systems))
+    first, second = list_all_system_pairs(len(matrix.systems))
     difference, error = np.full(first.size, np.nan), np.full(first.size, np.nan)
     degrees, effective = np.zeros(first.size), np.zeros(first.size)
     segments, documents = np.zeros(first.size, dtype=np.intp), np.zeros(first.size, dtype=np.intp)
     blocks, documented = list[PairsWithSameSegments](), list[PairsWithSameSegments]()
-    for mask, pair in common_segment_masks(panel):
-        importance = panel.segment_weights(mask)
+    for mask, pair in iterate_common_segment_masks(matrix):
+        importance = matrix.segment_weights(mask)
         systems, rows = np.unique(np.concatenate((first[pair], second[pair])), return_inverse=True)
-        scores = np.where(mask, panel.score[systems] * (sign * importance), 0.0)
-        sums = np.add.reduceat(scores, panel.starts, axis=1)
-        held = np.add.reduceat(mask.astype(np.intp), panel.starts) > 0
+        scores = np.where(mask, matrix.score[systems] * (sign * importance), 0.0)
+        sums = np.add.reduceat(scores, matrix.starts, axis=1)
+        held = np.add.reduceat(mask.astype(np.intp), matrix.starts) > 0
         ends = (rows[: pair.size], rows[pair.size :])
-        weight = np.add.reduceat(importance, panel.starts)
+        weight = np.add.reduceat(importance, matrix.starts)
         by_document = PairsWithSameSegments(sums, *ends, pair, np.flatnonzero(held), weight)
         step = max(1, _CHUNK // weight.size)
         for start in range(0, pair.size, step):
@@ -120,42 +120,42 @@ def reduce_pairs_to_common_segments(panel: ScoreMatrix, sign: int, *, unit: str)
             if unit == "document"
             else PairsWithSameSegments(scores, *ends, pair, np.flatnonzero(mask), importance)
         )
-    n = panel.n_segments_by_system()
+    n = matrix.n_segments_by_system()
     share = segments / (n[first] + n[second] - segments)
     known = EstimatePrecision(error, degrees, documents, effective)
     return CommonSegmentsByPair(difference, known, segments, share, tuple(blocks), tuple(documented))
 
 
-def common_segment_masks(panel: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
+def iterate_common_segment_masks(matrix: ScoreMatrix) -> Iterator[tuple[Bools, Indices]]:
     """Yield masks of common segments with their pairs; pairs without a common segment are left out."""
-    first, second = all_system_pairs(len(panel.systems))
-    if panel.is_complete:
+    first, second = list_all_system_pairs(len(matrix.systems))
+    if matrix.is_complete:
         if first.size:
-            yield np.ones(panel.segments.size, dtype=np.bool_), np.arange(first.size)
+            yield np.ones(matrix.segments.size, dtype=np.bool_), np.arange(first.size)
         return
-    packed = np.packbits(panel.present, axis=1)
+    packed = np.packbits(matrix.present, axis=1)
     groups: dict[bytes, list[int]] = {}
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         groups.setdefault((packed[i] & packed[j]).tobytes(), []).append(pair)
     for pairs in groups.values():
-        mask = panel.present[first[pairs[0]]] & panel.present[second[pairs[0]]]
+        mask = matrix.present[first[pairs[0]]] & matrix.present[second[pairs[0]]]
         if mask.any():
             yield mask, np.array(pairs, dtype=np.intp)
 
 
-def document_means_of_system(panel: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
+def compute_document_means_of_system(matrix: ScoreMatrix, system: int, mask: Bools, sign: int) -> Floats:
     """Means by document of a system where `mask`, shape (segments,), is true; larger is better.
 
     The shape is (documents with such a segment,); other documents are left out.
     """
-    sums = np.add.reduceat(np.where(mask, panel.score[system], 0.0), panel.starts)
-    counts = np.add.reduceat(mask.astype(np.intp), panel.starts)
+    sums = np.add.reduceat(np.where(mask, matrix.score[system], 0.0), matrix.starts)
+    counts = np.add.reduceat(mask.astype(np.intp), matrix.starts)
     held = counts > 0
     return np.asarray(sign * sums[held] / counts[held], dtype=np.float64)
 
 
 def group_scores_by_common_units(
-    panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
+    matrix: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, tuple[Indices, Indices], Floats]]:
     """Yield scores on common units, one mask at a time: pairs, the rows of their two systems, scores (rows, units).
 
@@ -164,27 +164,27 @@ def group_scores_by_common_units(
     unit : `segment`, or `document` for means over the common segments of a document.
     where : only these segments, shape (G,).
     """
-    first, second = all_system_pairs(len(panel.systems))
-    for mask, pairs in common_segment_masks(panel):
+    first, second = list_all_system_pairs(len(matrix.systems))
+    for mask, pairs in iterate_common_segment_masks(matrix):
         used = mask if where is None else mask & where
         if not used.any():
             continue
         systems, rows = np.unique(np.concatenate((first[pairs], second[pairs])), return_inverse=True)
         if unit == "segment":
-            scores = sign * panel.score[np.ix_(systems, np.flatnonzero(used))]
+            scores = sign * matrix.score[np.ix_(systems, np.flatnonzero(used))]
         else:
-            scores = np.stack([document_means_of_system(panel, i, used, sign) for i in systems])
+            scores = np.stack([compute_document_means_of_system(matrix, i, used, sign) for i in systems])
         yield pairs, (rows[: pairs.size], rows[pairs.size :]), scores
 
 
-def common_unit_differences(
-    panel: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
+def iterate_common_unit_differences(
+    matrix: ScoreMatrix, sign: int, *, unit: str, where: Bools | None = None
 ) -> Iterator[tuple[Indices, Floats]]:
     """Yield the differences of each pair on its common units, unweighted: pairs, and shape (pairs, units).
 
     unit, where: as in `group_scores_by_common_units`.
     """
-    for pairs, (first, second), scores in group_scores_by_common_units(panel, sign, unit=unit, where=where):
+    for pairs, (first, second), scores in group_scores_by_common_units(matrix, sign, unit=unit, where=where):
         step = max(1, _CHUNK // scores.shape[1])
         for start in range(0, pairs.size, step):
             some = slice(start, start + step)

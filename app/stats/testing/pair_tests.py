@@ -15,21 +15,21 @@ from app.domain.recipe import STRATIFIED_TESTS, Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
 from app.stats.testing import resampling
-from app.stats.testing.bca import RESAMPLES, bca_paired_p_values, bca_two_sample_p_values
+from app.stats.testing.bca import RESAMPLES, compute_bca_paired_p_values, compute_bca_two_sample_p_values
 from app.stats.testing.common_segments import (
     CommonSegmentsByPair,
-    all_system_pairs,
-    common_unit_differences,
-    document_means_of_system,
+    compute_document_means_of_system,
     group_scores_by_common_units,
+    iterate_common_unit_differences,
     iterate_pair_differences_in_batches,
+    list_all_system_pairs,
 )
 from app.stats.testing.paired import DirectionalPValues, paired_t_test, stouffer, stouffer_signed, wilcoxon_signed_rank
 from app.stats.testing.permutation import (
     MOST_PERMUTATIONS,
-    capped_number_of_permutations,
+    cap_number_of_permutations,
+    compute_permutations_needed,
     count_extreme_permuted_sums,
-    permutations_needed,
 )
 from app.stats.testing.unpaired import UnpairedTestResult, welch_t_test, wilcoxon_rank_sum
 
@@ -60,15 +60,15 @@ class PairTestResults:
     p_signed: Floats | None = None
 
 
-def run_pair_tests(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
+def run_pair_tests(matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
     """Test every pair as `recipe` says; a pair that no chain of raters links is not testable.
 
     Parameters
     ----------
-    panel : systems in ranking order. shared : what pairs have in common, with blocks by the recipe's unit.
+    matrix : systems in ranking order. shared : what pairs have in common, with blocks by the recipe's unit.
     sign : +1 where a larger score is better.
     """
-    tests = _run_test(panel, shared, recipe, sign)
+    tests = _run_test(matrix, shared, recipe, sign)
     if shared.linked is None or shared.linked.all():
         return tests
     p, reverse, lean = tests.p_value.copy(), tests.p_reverse.copy(), tests.lean.copy()
@@ -79,38 +79,38 @@ def run_pair_tests(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Rec
     return replace(tests, p_value=p, p_reverse=reverse, lean=lean, testable=testable, p_signed=signed)
 
 
-def _run_test(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
+def _run_test(matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
     if recipe.test in SIGN_TESTS:
-        return _by_permutation(panel, shared, recipe)
+        return _by_permutation(matrix, shared, recipe)
     if recipe.test == "none":
         nothing = np.full(shared.segments.size, np.nan)
         return _without_floor(nothing, nothing.copy(), np.zeros(nothing.size, dtype=np.int8))
     if recipe.test == "bootstrap":
         return _by_bootstrap(shared, recipe)
     if recipe.test in STRATIFIED_TESTS:
-        return _by_domains(panel, recipe, sign)
+        return _by_domains(matrix, recipe, sign)
     if recipe.test == "wmt26_bootstrap":
-        return _by_bca(panel, recipe, sign)
+        return _by_bca(matrix, recipe, sign)
     if recipe.test in PAIRED_TESTS:
-        return _by_differences(panel, shared, recipe, sign)
-    return _by_two_samples(panel, recipe, sign)
+        return _by_differences(matrix, shared, recipe, sign)
+    return _by_two_samples(matrix, recipe, sign)
 
 
-def number_of_resamples(recipe: Recipe, n_pairs: int) -> int:
+def choose_number_of_resamples(recipe: Recipe, n_pairs: int) -> int:
     """Number of permutations or bootstrap samples: the recipe's, or enough for the hypotheses adjusted for.
 
     The joint permutation of maxT needs no more draws for more hypotheses.
     """
     if recipe.permutations is not None:
         return recipe.permutations
-    return capped_number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
+    return cap_number_of_permutations(_family(recipe, n_pairs), recipe.alpha)
 
 
-def resamples_needed_beyond_cap(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
+def count_resamples_needed_beyond_cap(tests: PairTestResults, recipe: Recipe, n_pairs: int) -> int | None:
     """Return the number of draws needed if the number used was capped and decides a pair; None if it was not."""
     if recipe.test not in DRAWN_TESTS or recipe.permutations is not None or tests.enumerated:
         return None
-    enough = permutations_needed(_family(recipe, n_pairs), recipe.alpha)
+    enough = compute_permutations_needed(_family(recipe, n_pairs), recipe.alpha)
     return enough if enough > MOST_PERMUTATIONS else None
 
 
@@ -119,22 +119,22 @@ def _family(recipe: Recipe, n_pairs: int) -> int:
     return n_pairs if recipe.adjust in {"holm", "bh"} else 1
 
 
-def _by_permutation(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResults:
+def _by_permutation(matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResults:
     n_pairs = shared.segments.size
     by_document = recipe.unit == "document"
     two_sided = recipe.alternative == "two-sided"
     counts = count_extreme_permuted_sums(
         shared.blocks,
         n_pairs,
-        panel.n_documents if by_document else panel.segments.size,
-        permutations=number_of_resamples(recipe, n_pairs),
+        matrix.n_documents if by_document else matrix.segments.size,
+        permutations=choose_number_of_resamples(recipe, n_pairs),
         seed=recipe.seed,
         two_sided=two_sided,
         enumerate_small=recipe.test != "marot",
     )
     units = shared.n_common_documents if by_document else shared.segments
     testable = units >= (FEWEST_DOCUMENTS if by_document else 1)
-    p, reverse = counts.p_values(plus_one=recipe.plus_one), counts.p_reverse(plus_one=recipe.plus_one)
+    p, reverse = counts.p_values(plus_one=recipe.plus_one), counts.reverse_p_values(plus_one=recipe.plus_one)
     p[~testable] = reverse[~testable] = np.nan
     lean = np.where(testable, np.sign(round_scores(np.nan_to_num(shared.difference))), 0).astype(np.int8)
     sides = 2.0 if two_sided else 1.0
@@ -143,17 +143,17 @@ def _by_permutation(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Re
     return PairTestResults(p, reverse, lean, testable, smallest, bool(counts.exact[units > 0].all()))
 
 
-def _by_two_samples(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
-    first, second = all_system_pairs(len(panel.systems))
+def _by_two_samples(matrix: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
+    first, second = list_all_system_pairs(len(matrix.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
-    whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
+    whole = [_sample(matrix, i, matrix.present[i], recipe.unit, sign) for i in range(len(matrix.systems))]
     fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 1
     for pair, (i, j) in enumerate(zip(first, second, strict=True)):
         x, y = whole[i], whole[j]
         if recipe.matched_only:
-            common = panel.present[i] & panel.present[j]
-            x, y = (_sample(panel, k, common, recipe.unit, sign) for k in (i, j))
+            common = matrix.present[i] & matrix.present[j]
+            x, y = (_sample(matrix, k, common, recipe.unit, sign) for k in (i, j))
         result = _two_samples(x, y, recipe) if min(x.size, y.size) >= fewest else None
         if result is not None:
             p[pair], reverse[pair], lean[pair] = _by_alternative(result, recipe)
@@ -164,11 +164,11 @@ def _without_floor(p_value: Floats, p_reverse: Floats, lean: npt.NDArray[np.int8
     return PairTestResults(p_value, p_reverse, lean, np.isfinite(p_value), None, enumerated=False)
 
 
-def _by_differences(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
+def _by_differences(matrix: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Recipe, sign: int) -> PairTestResults:
     """Tests on paired differences of segments or of document means."""
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
     lean = np.zeros(p.size, dtype=np.int8)
-    for pairs, differences in common_unit_differences(panel, sign, unit=recipe.unit):
+    for pairs, differences in iterate_common_unit_differences(matrix, sign, unit=recipe.unit):
         if differences.shape[1] >= (FEWEST_DOCUMENTS if recipe.unit == "document" else 1):
             tests = _test_differences(differences, recipe)
             one_sided = recipe.alternative == "greater"
@@ -177,28 +177,28 @@ def _by_differences(panel: ScoreMatrix, shared: CommonSegmentsByPair, recipe: Re
             lean[pairs] = tests.lean
     if recipe.test == "wmt26_or":
         return _smaller_p_of_both(
-            _without_floor(p, reverse, lean), _by_two_samples(panel, replace(recipe, test="welch"), sign)
+            _without_floor(p, reverse, lean), _by_two_samples(matrix, replace(recipe, test="welch"), sign)
         )
     return _without_floor(p, reverse, lean)
 
 
-def _by_bca(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
+def _by_bca(matrix: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
     """The smaller p of a paired and an unpaired bootstrap of the difference of means: WMT26's rule."""
-    first, second = all_system_pairs(len(panel.systems))
+    first, second = list_all_system_pairs(len(matrix.systems))
     p, reverse = np.full(first.size, np.nan), np.full(first.size, np.nan)
     lean = np.zeros(first.size, dtype=np.int8)
     fewest = FEWEST_DOCUMENTS if recipe.unit == "document" else 2
     alpha, seed, resamples = recipe.alpha, recipe.seed, recipe.permutations or RESAMPLES
-    for pairs, rows, scores in group_scores_by_common_units(panel, sign, unit=recipe.unit):
+    for pairs, rows, scores in group_scores_by_common_units(matrix, sign, unit=recipe.unit):
         if scores.shape[1] >= fewest:
             own = list(zip(rows[0].tolist(), rows[1].tolist(), strict=True))
-            claims = bca_paired_p_values(scores, own, alpha=alpha, seed=seed, resamples=resamples)
+            claims = compute_bca_paired_p_values(scores, own, alpha=alpha, seed=seed, resamples=resamples)
             p[pairs], reverse[pairs] = [one.p_value for one in claims], [one.p_reverse for one in claims]
             lean[pairs] = [np.sign((scores[i] - scores[j]).mean()) for i, j in own]
-    whole = [_sample(panel, i, panel.present[i], recipe.unit, sign) for i in range(len(panel.systems))]
+    whole = [_sample(matrix, i, matrix.present[i], recipe.unit, sign) for i in range(len(matrix.systems))]
     tested = [sample if sample.size >= fewest else sample[:0] for sample in whole]
     pairs_of_samples = list(zip(first.tolist(), second.tolist(), strict=True))
-    claims = bca_two_sample_p_values(tested, pairs_of_samples, alpha=alpha, seed=seed, resamples=resamples)
+    claims = compute_bca_two_sample_p_values(tested, pairs_of_samples, alpha=alpha, seed=seed, resamples=resamples)
     for pair, ((i, j), claim) in enumerate(zip(pairs_of_samples, claims, strict=True)):
         if min(tested[i].size, tested[j].size):
             lean[pair] = lean[pair] or np.sign(whole[i].mean() - whole[j].mean())
@@ -222,9 +222,11 @@ def _by_bootstrap(shared: CommonSegmentsByPair, recipe: Recipe) -> PairTestResul
     """
     by_document = recipe.unit == "document"
     p, reverse = np.full(shared.segments.size, np.nan), np.full(shared.segments.size, np.nan)
-    n_draws = number_of_resamples(recipe, shared.segments.size)
+    n_draws = choose_number_of_resamples(recipe, shared.segments.size)
     for pairs, apart, weights in iterate_pair_differences_in_batches(shared.blocks):
-        p[pairs], reverse[pairs] = resampling.bootstrap_p_values(apart, weights, draws=n_draws, seed=recipe.seed)
+        p[pairs], reverse[pairs] = resampling.compute_bootstrap_p_values(
+            apart, weights, draws=n_draws, seed=recipe.seed
+        )
     units = shared.n_common_documents if by_document else shared.segments
     few = units < (FEWEST_DOCUMENTS if by_document else 2)
     lean = np.where(few, 0, np.sign(round_scores(np.nan_to_num(shared.difference)))).astype(np.int8)
@@ -245,19 +247,21 @@ _FLIPS = 60
 """Sign flips of more units are not counted, because their p is smaller than that of any number of draws."""
 
 
-def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
+def _by_domains(matrix: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResults:
     """Two-sided signed-rank tests in each domain, combined over the domains that a pair has in common.
 
     `stouffer` gives a win to the system that ranks higher, as WMT24 does; `stouffer_signed` to the one that the
     combined evidence favours.
     """
-    first, second = all_system_pairs(len(panel.systems))
-    if panel.domain is None:
+    first, second = list_all_system_pairs(len(matrix.systems))
+    if matrix.domain is None:
         raise ValueError("domains are needed")
-    strata = np.unique(panel.domain)
+    strata = np.unique(matrix.domain)
     p, sides = np.full((strata.size, first.size), np.nan), np.zeros((strata.size, first.size))
     for row, domain in enumerate(strata):
-        for pairs, differences in common_unit_differences(panel, sign, unit="segment", where=panel.domain == domain):
+        for pairs, differences in iterate_common_unit_differences(
+            matrix, sign, unit="segment", where=matrix.domain == domain
+        ):
             tests = wilcoxon_signed_rank(
                 differences, zero_method=recipe.zero_method, correction=recipe.correction, method=recipe.method
             )
@@ -265,7 +269,7 @@ def _by_domains(panel: ScoreMatrix, recipe: Recipe, sign: int) -> PairTestResult
     signed, lean = stouffer_signed(p, sides)
     if recipe.test == "stouffer_signed":
         return _without_floor(signed, np.full(first.size, np.nan), lean)
-    scores = sign * round_scores(panel.system_means())
+    scores = sign * round_scores(matrix.system_means())
     ahead = np.sign(scores[first] - scores[second]).astype(np.int8)
     return replace(_without_floor(stouffer(p), np.full(first.size, np.nan), ahead), p_signed=signed)
 
@@ -277,11 +281,11 @@ def _smaller_p_of_both(paired: PairTestResults, unpaired: PairTestResults) -> Pa
     return _without_floor(p, reverse, np.where(paired.lean != 0, paired.lean, unpaired.lean))
 
 
-def _sample(panel: ScoreMatrix, system: int, mask: Bools, unit: str, sign: int) -> Floats:
+def _sample(matrix: ScoreMatrix, system: int, mask: Bools, unit: str, sign: int) -> Floats:
     """Segment scores of a system where `mask` is true, or their means by document; larger is better."""
     if unit == "segment":
-        return np.asarray(sign * panel.score[system][mask], dtype=np.float64)
-    return document_means_of_system(panel, system, mask, sign)
+        return np.asarray(sign * matrix.score[system][mask], dtype=np.float64)
+    return compute_document_means_of_system(matrix, system, mask, sign)
 
 
 def _two_samples(x: Floats, y: Floats, recipe: Recipe) -> UnpairedTestResult | None:

@@ -181,14 +181,14 @@ def paired_t_test(differences: Floats) -> DirectionalPValues:
     return DirectionalPValues(scipy.special.stdtr(n - 1, -t), scipy.special.stdtr(n - 1, t), two_sided, lean)
 
 
-def two_sided_paired_t_p_value(first: Sequence[float], second: Sequence[float]) -> float:
+def compute_paired_t_p_value(first: Sequence[float], second: Sequence[float]) -> float:
     """Two-sided p of the paired t test of two systems, as SciPy's `ttest_rel`: 0 if all differences are equal.
 
     NaN for fewer than two pairs, or if all differences are 0.
 
-    >>> round(two_sided_paired_t_p_value([1.0, 2.0, 3.0], [0.5, 1.0, 1.0]), 6)
+    >>> round(compute_paired_t_p_value([1.0, 2.0, 3.0], [0.5, 1.0, 1.0]), 6)
     0.118083
-    >>> two_sided_paired_t_p_value([2.0, 3.0], [1.0, 2.0])
+    >>> compute_paired_t_p_value([2.0, 3.0], [1.0, 2.0])
     0.0
     """
     differences = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)

@@ -83,7 +83,7 @@ class PermutationCounts:
         """p of `beyond`: #/2^D if enumerated, else (# + 1)/(B + 1), or #/B without `plus_one`."""
         return self._p(self.beyond, plus_one=plus_one)
 
-    def p_reverse(self, *, plus_one: bool) -> Floats:
+    def reverse_p_values(self, *, plus_one: bool) -> Floats:
         """p of `reverse` in the same way; NaN if two-sided."""
         if self.reverse is None:
             return np.full(self.total.size, np.nan)
@@ -94,14 +94,14 @@ class PermutationCounts:
         return np.asarray((counts + add) / (self.total + add), dtype=np.float64)
 
 
-def permutations_needed(hypotheses: int, alpha: float) -> int:
+def compute_permutations_needed(hypotheses: int, alpha: float) -> int:
     """max(10 000, ⌈20·m/α⌉): with m hypotheses the smallest adjusted p, m/(B + 1), is at most α/20. Our own choice."""
     return max(10_000, ceil(20 * hypotheses / alpha))
 
 
-def capped_number_of_permutations(hypotheses: int, alpha: float) -> int:
-    """`permutations_needed`, at most 10⁶."""
-    return min(permutations_needed(hypotheses, alpha), MOST_PERMUTATIONS)
+def cap_number_of_permutations(hypotheses: int, alpha: float) -> int:
+    """`compute_permutations_needed`, at most 10⁶."""
+    return min(compute_permutations_needed(hypotheses, alpha), MOST_PERMUTATIONS)
 
 
 def count_extreme_permuted_sums(
@@ -138,7 +138,7 @@ def count_extreme_permuted_sums(
             sampled.append(block)
     for size, alike in enumerated.items():
         stack = _Stack(alike)
-        for flips in all_sign_patterns(size, _rows_at_once(stack)):
+        for flips in iterate_all_sign_patterns(size, _rows_at_once(stack)):
             stack.count(flips, counts)
     if sampled:
         stack = _Stack(sampled)
@@ -245,7 +245,7 @@ def _draw_packed_patterns(n_units: int, permutations: int, seed: int, chunk: int
         yield np.frombuffer(rng.bytes(rows * row_bytes), dtype=np.uint8).reshape(rows, row_bytes)
 
 
-def all_sign_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
+def iterate_all_sign_patterns(n_units: int, chunk: int) -> Iterator[Floats]:
     """Yield all 2^n rows of 0 and 1 in chunks."""
     for start in range(0, 2**n_units, chunk):
         numbers = np.arange(start, min(start + chunk, 2**n_units), dtype=np.int64)[:, None]

@@ -24,7 +24,7 @@ _CHUNK = 1 << 20
 _ROWS = 256
 
 
-def bootstrap_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> Floats:
+def draw_bootstrap_ratios(sums: Floats, weights: Floats, *, draws: int, seed: int) -> Floats:
     """Bootstrap values of each statistic, shape (R, draws); NaN where a draw has no weight.
 
     Parameters
@@ -45,7 +45,7 @@ def _draw_blocks(sums: Floats, weights: Floats, draws: int, seed: int) -> Iterat
         yield values
 
 
-def bootstrap_intervals(
+def compute_bootstrap_intervals(
     sums: Floats, weights: Floats, *, alpha: float, kind: IntervalKind, seed: int, draws: int = DRAWS
 ) -> tuple[Floats, Floats]:
     """Lower and upper ends of the 1 − α intervals of each statistic, shapes (R,); NaN below two documents.
@@ -65,7 +65,7 @@ def bootstrap_intervals(
         [
             np.empty(0),
             *(
-                intervals.interval_half_widths(estimate_ratio_precision(sums[some], weights[some]), alpha)
+                intervals.compute_interval_half_widths(estimate_ratio_precision(sums[some], weights[some]), alpha)
                 for some in (slice(start, start + step) for start in range(0, len(sums), step))
             ),
         ]
@@ -76,7 +76,9 @@ def bootstrap_intervals(
     levels = np.array([alpha / 2, 1 - alpha / 2])
     for start in range(0, rows.size, _ROWS):
         some = rows[start : start + _ROWS]
-        for row, drawn in zip(some, bootstrap_values(sums[some], weights[some], draws=draws, seed=seed), strict=True):
+        for row, drawn in zip(
+            some, draw_bootstrap_ratios(sums[some], weights[some], draws=draws, seed=seed), strict=True
+        ):
             values = drawn[np.isfinite(drawn)]
             own = held[row]
             at = levels if kind == "percentile" else _bca_levels(sums[row][own], weights[row][own], values, levels)
@@ -102,7 +104,7 @@ def _bca_levels(
     return np.asarray(scipy.special.ndtr(bias + z / (1 - acceleration * z)), dtype=np.float64)
 
 
-def bootstrap_p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:
+def compute_bootstrap_p_values(sums: Floats, weights: Floats, *, draws: int, seed: int) -> tuple[Floats, Floats]:
     """One-sided bootstrap p-values of each statistic, for the nulls ≤ 0 and ≥ 0; shapes (R,).
 
     (1 + number of draws ≤ 0)/(B + 1) and (1 + number ≥ 0)/(B + 1); the two-sided p is twice the smaller.

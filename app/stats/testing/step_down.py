@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.permutation import PairsWithSameSegments, all_sign_patterns, sample_sign_patterns
+from app.stats.testing.permutation import PairsWithSameSegments, iterate_all_sign_patterns, sample_sign_patterns
 
 _CHUNK = 1 << 16  # values at a time: they stay in the processor's cache
 
 
-def max_t_p_values(
+def compute_max_t_p_values(
     blocks: Sequence[PairsWithSameSegments],
     testable: Bools,
     n_units: int,
@@ -46,7 +46,7 @@ def max_t_p_values(
     chunk = max(1, _CHUNK // max(n_units, family.size))
     counts, total = np.zeros(family.size), 0
     for flips in (
-        all_sign_patterns(n_units, chunk) if exact else sample_sign_patterns(n_units, permutations, seed, chunk)
+        iterate_all_sign_patterns(n_units, chunk) if exact else sample_sign_patterns(n_units, permutations, seed, chunk)
     ):
         permuted = _statistics(blocks, flips, testable.size)[family[order]]
         # The pair with the k-th smallest statistic competes with those whose statistic is no larger.

@@ -9,10 +9,10 @@ import numpy as np
 from app.domain.recipe import Recipe
 from app.stats.aggregate import ScoreMatrix, round_scores
 from app.stats.ratings import Bools, Floats
-from app.stats.testing.adjust import adjust_p_values, two_sided_p_values
-from app.stats.testing.common_segments import CommonSegmentsByPair, all_system_pairs
-from app.stats.testing.pair_tests import PairTestResults, number_of_resamples, run_pair_tests
-from app.stats.testing.step_down import max_t_p_values
+from app.stats.testing.adjust import adjust_p_values, convert_to_two_sided_p_values
+from app.stats.testing.common_segments import CommonSegmentsByPair, list_all_system_pairs
+from app.stats.testing.pair_tests import PairTestResults, choose_number_of_resamples, run_pair_tests
+from app.stats.testing.step_down import compute_max_t_p_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def decide_wins(
     if recipe.adjust != "none" and one_sided:
         reverse = np.where(np.isnan(tests.p_reverse), 1.0, tests.p_reverse)
         forward, backward = entering <= reverse, reverse < entering
-        entering = two_sided_p_values(entering, reverse)
+        entering = convert_to_two_sided_p_values(entering, reverse)
     joint = recipe.adjust == "maxT"
     adjusted = _jointly(matrix, shared, tests, recipe) if joint else adjust_p_values(entering, recipe.adjust)
     if recipe.adjust == "none" and one_sided:
@@ -67,11 +67,11 @@ def decide_wins(
 
 
 def _jointly(matrix: ScoreMatrix, shared: CommonSegmentsByPair, tests: PairTestResults, recipe: Recipe) -> Floats:
-    return max_t_p_values(
+    return compute_max_t_p_values(
         shared.blocks,
         tests.testable,
         matrix.n_documents if recipe.unit == "document" else matrix.segments.size,
-        permutations=number_of_resamples(recipe, tests.testable.size),
+        permutations=choose_number_of_resamples(recipe, tests.testable.size),
         seed=recipe.seed,
         plus_one=recipe.plus_one,
     )
@@ -91,7 +91,7 @@ def _wins(matrix: ScoreMatrix, won: Bools, lost: Bools, recipe: Recipe, sign: in
 
 def _square(above: Bools, below: Bools, size: int) -> Bools:
     """One boolean per pair as a matrix: `above` where the first system is the row, `below` where the second is."""
-    first, second = all_system_pairs(size)
+    first, second = list_all_system_pairs(size)
     matrix = np.zeros((size, size), dtype=np.bool_)
     matrix[first, second], matrix[second, first] = above, below
     return matrix

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from app.stats.rating_metadata import Micros
 from app.stats.ratings import Bools, Codes, Floats
-from app.stats.timing.timing import PAUSE, PER_WORD, RaterActionLog
+from app.stats.timing.work_time import PAUSE, PER_WORD, RaterActionLog
 
 MOST = (1 << 20) - 1
 """Largest item and segment number; larger ones are treated as this."""

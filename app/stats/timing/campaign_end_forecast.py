@@ -143,7 +143,7 @@ def _gaps(workload: RaterHandInHistory, now: float) -> Floats:
     return np.asarray(np.minimum(gaps, np.percentile(gaps, 95)), dtype=np.float64)
 
 
-def tasks_per_time_unit(workload: RaterHandInHistory, now: float) -> float | None:
+def compute_tasks_per_time_unit(workload: RaterHandInHistory, now: float) -> float | None:
     """Return tasks per unit of time from the mean of the same capped gaps; None if nothing was handed in."""
     gaps = _gaps(workload, now)
     return float(1 / gaps.mean()) if gaps.size and gaps.mean() > 0 else None

@@ -35,20 +35,20 @@ class PlaybackEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class HeardStretches:
+class HeardIntervals:
     """What was heard of a file: start and end positions in milliseconds, in order of time."""
 
-    stretches: tuple[tuple[int, int], ...] = ()
+    intervals: tuple[tuple[int, int], ...] = ()
 
     @property
     def total_ms(self) -> int:
         """Total time heard; a part heard twice counts twice."""
-        return sum(end - start for start, end in self.stretches)
+        return sum(end - start for start, end in self.intervals)
 
     def covers_whole_file(self, duration_ms: int) -> bool:
         """Return whether every part was heard once, up to the end."""
         heard, reached = 0, 0
-        for start, end in sorted(self.stretches):
+        for start, end in sorted(self.intervals):
             heard += max(0, end - max(start, reached))
             reached = max(reached, end)
         return reached >= duration_ms - SLACK and heard >= duration_ms * (1 - UNHEARD) - SLACK
@@ -58,19 +58,19 @@ class HeardStretches:
         return self.total_ms >= plays * duration_ms - SLACK / 2
 
 
-def find_heard_stretches(events: Iterable[PlaybackEvent]) -> HeardStretches:
+def find_heard_intervals(events: Iterable[PlaybackEvent]) -> HeardIntervals:
     """Return what was heard of one file according to its events, which are in the order of each page.
 
     >>> events = PlaybackEvent("s", "media_play", 0, 0), PlaybackEvent("s", "media_ended", 3000, 3000)
-    >>> heard = find_heard_stretches(events)
+    >>> heard = find_heard_intervals(events)
     >>> heard.total_ms, heard.covers_whole_file(3000), heard.covers_whole_file(9000)
     (3000, True, False)
     """
-    return HeardStretches(tuple((start, end) for start, end, _ in iterate_heard_stretches(events)))
+    return HeardIntervals(tuple((start, end) for start, end, _ in iterate_heard_intervals(events)))
 
 
-def iterate_heard_stretches(events: Iterable[PlaybackEvent]) -> Iterator[tuple[int, int, PlaybackEvent]]:
-    """Yield the heard stretches of one file, each with the event at which it begins."""
+def iterate_heard_intervals(events: Iterable[PlaybackEvent]) -> Iterator[tuple[int, int, PlaybackEvent]]:
+    """Yield the heard intervals of one file, each with the event at which it begins."""
     last: dict[str, PlaybackEvent] = {}
     for event in events:
         before = last.get(event.session)

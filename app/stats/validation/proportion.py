@@ -13,21 +13,21 @@ CONFIDENCE = 0.99
 """Confidence of each one-sided bound: of a hundred promises that are just kept, one is reported as broken."""
 
 
-def proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
+def compute_proportion_lower_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
     """One-sided lower bound of a probability after `successes` in `n` cases; 0 without successes.
 
     successes : may be a sum of shares between 0 and 1, which vary no more than events with the same probability.
 
-    >>> round(proportion_lower_bound(10, 100, 0.95), 4)
+    >>> round(compute_proportion_lower_bound(10, 100, 0.95), 4)
     0.0553
     """
     return 0.0 if successes <= 0 else float(scipy.special.betaincinv(successes, n - successes + 1, 1 - confidence))
 
 
-def proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
-    """One-sided upper bound, as `proportion_lower_bound`; 1 if all cases are successes.
+def compute_proportion_upper_bound(successes: float, n: int, confidence: float = CONFIDENCE) -> float:
+    """One-sided upper bound, as `compute_proportion_lower_bound`; 1 if all cases are successes.
 
-    >>> round(proportion_upper_bound(0, 100, 0.95), 4)
+    >>> round(compute_proportion_upper_bound(0, 100, 0.95), 4)
     0.0295
     """
     return 1.0 if successes >= n else float(scipy.special.betaincinv(successes + 1, n - successes, confidence))
@@ -46,19 +46,19 @@ class Proportion:
         return self.found / self.n
 
     @property
-    def low(self) -> float:
+    def lower_bound(self) -> float:
         """One-sided lower bound of the probability."""
-        return proportion_lower_bound(self.found, self.n)
+        return compute_proportion_lower_bound(self.found, self.n)
 
     @property
-    def high(self) -> float:
+    def upper_bound(self) -> float:
         """One-sided upper bound of the probability."""
-        return proportion_upper_bound(self.found, self.n)
+        return compute_proportion_upper_bound(self.found, self.n)
 
-    def may_be_at_most(self, promised: float) -> bool:
+    def is_consistent_with_at_most(self, promised: float) -> bool:
         """Return whether the cases are consistent with a probability no larger than promised."""
-        return self.low <= promised
+        return self.lower_bound <= promised
 
-    def may_be_at_least(self, promised: float) -> bool:
+    def is_consistent_with_at_least(self, promised: float) -> bool:
         """Return whether the cases are consistent with a probability no smaller than promised."""
-        return self.high >= promised
+        return self.upper_bound >= promised

@@ -125,15 +125,16 @@ def simulate_campaign(world: SimulatedWorld, rng: np.random.Generator, means: Fl
     return rows.with_scores(np.repeat(level, layout.lengths, axis=1).ravel() + noise)
 
 
-def simulate_sums_of_campaigns(
-    world: SimulatedWorld, rng: np.random.Generator, means: Floats, n: int, *, alike: bool = False
+def simulate_campaigns_as_document_sums(
+    world: SimulatedWorld, rng: np.random.Generator, means: Floats, n_campaigns: int, *, same_design: bool = False
 ) -> list[tuple[Floats, Floats, SingleRatingDesign]]:
-    """Simulate n campaigns as sums of segment scores: [(sums (k, S, D), counts (D,), design)].
+    """Simulate many campaigns as sums of segment scores: [(sums (k, S, D), counts (D,), design)].
 
-    Campaigns of one design are in one entry. alike: all campaigns have the design that is drawn first.
+    Campaigns of one design are in one entry. same_design: all campaigns have the design that is drawn first.
     """
     drawn = []
-    batches = [n] if alike else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
+    n = n_campaigns
+    batches = [n] if same_design else [n // _DESIGNS + (i < n % _DESIGNS) for i in range(min(n, _DESIGNS))]
     for k in batches:
         layout = world.make_design(rng, len(means))
         level = (

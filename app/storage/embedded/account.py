@@ -59,7 +59,7 @@ class OsAccount:
         )
 
 
-def current_os_account() -> OsAccount:
+def get_current_os_account() -> OsAccount:
     """Return the account of this process."""
     return OsAccount(os.geteuid(), os.getegid())
 
@@ -74,7 +74,7 @@ def choose_server_account(cluster: Path) -> OsAccount:
     Raises BadDataFolder if the cluster belongs to a person.
     """
     if os.geteuid() != 0:
-        return current_os_account()
+        return get_current_os_account()
     if cluster.exists():
         owner = cluster.lstat()
         account = OsAccount(owner.st_uid, owner.st_gid)

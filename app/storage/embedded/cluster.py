@@ -40,7 +40,7 @@ class PostgresCluster:
     @property
     def folder(self) -> Path:
         """The cluster itself, which is Postgres's own data directory."""
-        return cluster_folder(self.home)
+        return get_cluster_folder(self.home)
 
     @property
     def log_file(self) -> Path:
@@ -48,7 +48,7 @@ class PostgresCluster:
         return self.home / LOG
 
 
-def cluster_folder(home: Path) -> Path:
+def get_cluster_folder(home: Path) -> Path:
     """Return the cluster folder of a data folder."""
     return home / "postgres"
 

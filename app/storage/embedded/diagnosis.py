@@ -40,7 +40,7 @@ def examine_embedded_server(data_dir: Path) -> Iterator[HealthFinding]:
 
 def _folder(home: Path) -> Iterator[HealthFinding]:
     try:
-        choose_server_account(cluster.cluster_folder(home))
+        choose_server_account(cluster.get_cluster_folder(home))
     except BadDataFolder as error:
         yield HealthFinding("data folder", "wrong", error.detail, "run as the user who owns it")
         return
@@ -69,7 +69,7 @@ def _space(home: Path) -> Iterator[HealthFinding]:
 
 
 def _cluster(home: Path, tools: Path, version: str) -> Iterator[HealthFinding]:
-    made_by = cluster.read_cluster_version(cluster.cluster_folder(home))
+    made_by = cluster.read_cluster_version(cluster.get_cluster_folder(home))
     if made_by is None:
         yield HealthFinding("server", "warning", "there is no cluster yet", START)
         return
@@ -84,7 +84,7 @@ def _cluster(home: Path, tools: Path, version: str) -> Iterator[HealthFinding]:
     if os.geteuid() == 0 and not (home / settings.PASSWORDS).exists():
         yield HealthFinding("passwords", "wrong", f"{home / settings.PASSWORDS} is missing", "put it back from a copy")
         return
-    account = choose_server_account(cluster.cluster_folder(home))
+    account = choose_server_account(cluster.get_cluster_folder(home))
     yield from _server(
         PostgresCluster(
             home, folders.find_socket_folder(home), binaries.provide_runnable_program_folder(account, tools), account

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from app.storage.embedded import binaries, cluster, folders, settings
 from app.storage.embedded.account import choose_server_account
 from app.storage.embedded.cluster import PostgresCluster
-from app.storage.process_copy import run_in_forked_process
+from app.storage.forked_process import run_in_forked_process
 from app.storage.processes import is_process_suspended
 
 Role = Literal["owner", "app", "admin"]
@@ -75,13 +75,13 @@ class EmbeddedServer:
 
 
 def start_server(
-    data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False, apart: bool = False
+    data_dir: Path, *, bin_dir: Path | None = None, keep: bool = False, fork_to_connect: bool = False
 ) -> EmbeddedServer:
     """Return a server on this data folder: create, start or join it as needed. Parallel calls start only one.
 
     bin_dir: folder of the Postgres programs; by default the wheel's, else the machine's.
     keep: the server keeps running when its last user leaves, until `stop_server`.
-    apart: load the driver only in a forked copy of this process, which ends; for single-threaded processes.
+    fork_to_connect: load the driver only in a forked copy of this process, which ends; for single-threaded processes.
 
     Raises BadDataFolder, PostgresMajorDiffers, DatabasePasswordsLost, PostgresNotFound or ServerNotStarting.
     """
@@ -97,7 +97,7 @@ def start_server(
         server = EmbeddedServer(server_cluster, started, _join(home))
         try:
             given = server.url("admin", "postgres"), passwords
-            run_in_forked_process(_create_roles, *given) if apart else _create_roles(*given)
+            run_in_forked_process(_create_roles, *given) if fork_to_connect else _create_roles(*given)
         except BaseException:
             if started:
                 cluster.stop_server_process(server_cluster)
@@ -125,20 +125,20 @@ def stop_server(data_dir: Path, *, bin_dir: Path | None = None) -> None:
     tools = binaries.find_server_program_folder(bin_dir)
     home = folders.prepare_data_folder(data_dir)
     with _lock_home(home):
-        if cluster.cluster_folder(home).exists():
+        if cluster.get_cluster_folder(home).exists():
             _take_down(_open(home, tools))
 
 
 def find_running_server_url(data_dir: Path, *, bin_dir: Path | None = None) -> str | None:
     """Return the owner's address of a server that accepts connections, or None. Starts and changes nothing."""
     home = data_dir.expanduser().resolve()
-    if not (home / folders.LOCK).exists() or not cluster.cluster_folder(home).exists():
+    if not (home / folders.LOCK).exists() or not cluster.get_cluster_folder(home).exists():
         return None
     server_cluster = PostgresCluster(
         home,
         folders.find_socket_folder(home),
         binaries.find_server_program_folder(bin_dir),
-        choose_server_account(cluster.cluster_folder(home)),
+        choose_server_account(cluster.get_cluster_folder(home)),
     )
     there = cluster.find_server_processes(server_cluster)
     if not there or any(map(is_process_suspended, there)) or not cluster.is_server_ready(server_cluster):
@@ -147,7 +147,7 @@ def find_running_server_url(data_dir: Path, *, bin_dir: Path | None = None) -> s
 
 
 def _open(home: Path, tools: Path) -> PostgresCluster:
-    account = choose_server_account(cluster.cluster_folder(home))
+    account = choose_server_account(cluster.get_cluster_folder(home))
     folders.chown_data_folder(home, account)
     programs = binaries.provide_runnable_program_folder(account, tools)
     return PostgresCluster(home, folders.make_socket_folder(home, account), programs, account)

@@ -133,7 +133,7 @@ def format_copy_field(value: object) -> str:
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return escape_copy_text(canonical_json(value))
+        return escape_copy_text(format_canonical_json(value))
     if isinstance(value, tuple):
         quoted = (str(v).replace("\\", "\\\\").replace('"', '\\"') for v in value)
         return escape_copy_text("{" + ",".join(f'"{v}"' for v in quoted) + "}")
@@ -165,6 +165,6 @@ _MADE: Final = c_make_encoder and c_make_encoder(
 )
 
 
-def canonical_json(value: object) -> str:
+def format_canonical_json(value: object) -> str:
     """Return JSON in one fixed form: keys sorted, no spaces, text unescaped."""
     return "".join(_MADE(value, 0)) if _MADE else _ENCODER.encode(value)

@@ -277,7 +277,7 @@ CHECKS = (
 )
 
 
-def create_staged_entities(session: Session, campaign_id: int) -> dict[str, int]:
+def create_entities_from_staging(session: Session, campaign_id: int) -> dict[str, int]:
     """Create all objects that the staged rows name; return the numbers of created rows by table.
 
     Raises ImportContradiction, with file and line, if staged rows contradict each other or stored data.
@@ -314,12 +314,12 @@ def _run(session: Session, statement: str, keys: dict[str, int]) -> int:
 
 def require_merge_checks_pass(session: Session, campaign_id: int, checks: tuple[MergeCheckQuery, ...]) -> None:
     """Raise ImportContradiction with all rows that the checks return."""
-    places = [place for check in checks for place in find_check_violations(session, campaign_id, check)]
+    places = [place for check in checks for place in find_merge_check_violations(session, campaign_id, check)]
     if places:
         raise ImportContradiction(places=tuple(places[:MOST_PLACES]))
 
 
-def find_check_violations(session: Session, campaign_id: int, check: MergeCheckQuery) -> list[Place]:
+def find_merge_check_violations(session: Session, campaign_id: int, check: MergeCheckQuery) -> list[Place]:
     """Return the first violations of a check."""
     rows = session.execute(text(f"{check.sql} LIMIT {MOST_PLACES}"), {"campaign": campaign_id})
     return [Place((row[0], row[1]), check.message.format(row[2])) for row in rows]

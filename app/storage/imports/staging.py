@@ -8,17 +8,17 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from app.storage.db import COMMAND_TIMEOUT, driver_connection
-from app.storage.imports.copy_format import NAMES, TABLES, CopyBuffer, canonical_json
+from app.storage.imports.copy_format import NAMES, TABLES, CopyBuffer, format_canonical_json
 from app.storage.temporary_tables import enable_temporary_table_subqueries
 
 __all__ = [
     "OUTPUTS_OF",
     "CopyBuffer",
     "analyze_staging_tables",
-    "canonical_json",
     "copy_into_staging",
     "create_staging_tables",
     "drop_staging_tables",
+    "format_canonical_json",
     "truncate_staging_tables",
 ]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.domain.attention import KIND, ROLE, choose_attention_check
-from app.storage.attention import FIRST
+from app.domain.attention_checks import KIND, ROLE, choose_attention_check
+from app.storage.attention_checks import FIRST
 from app.storage.recorder.judgments import Connection
 
 # The rater's progress, and whether they have already met the check there. Only a hand-in changes the progress, so a
@@ -69,7 +69,7 @@ class AttentionCheckSampling:
 
 
 async def insert_due_attention_check(
-    connection: Connection, keys: Mapping[str, Any], draw: AttentionCheckSampling, task_id: int
+    connection: Connection, keys: Mapping[str, Any], sampling: AttentionCheckSampling, task_id: int
 ) -> int | None:
     """Create the check, if any, that a rater is to meet before a task of a plan; return the id of its task.
 
@@ -82,13 +82,13 @@ async def insert_due_attention_check(
         return None
     handed_in = int(standing[0])
     key = f"{KIND}~{keys['rater']}~{handed_in}"
-    place = (draw.seed, int(keys["campaign"]), int(keys["rater"]), handed_in)
-    if choose_attention_check(*place, rate=draw.rate, left=1) is None:
+    place = (sampling.seed, int(keys["campaign"]), int(keys["rater"]), handed_in)
+    if choose_attention_check(*place, rate=sampling.rate, n_checks=1) is None:
         return None
     if await (await connection.execute(_MET, {**keys, "key": key})).fetchone() is not None:
         return None
     left = await (await connection.execute(_LEFT, keys)).fetchall()
-    n = choose_attention_check(*place, rate=draw.rate, left=len(left))
+    n = choose_attention_check(*place, rate=sampling.rate, n_checks=len(left))
     if n is None:
         return None
     document_id, document = left[n]

@@ -89,9 +89,9 @@ def replace_locked_task_with_empty_copy(session: Session, campaign_id: int, task
 
 
 def has_judgments_not_counting_for_rater(
-    session: Session, campaign_id: int, task_id: int, *, besides: int | None
+    session: Session, campaign_id: int, task_id: int, *, rater_id: int | None
 ) -> bool:
-    """Tell whether a task has uncounted judgments or comparisons. besides: this rater's count, unless surplus."""
+    """Tell whether a task has judgments or comparisons of others that are not surplus, or surplus ones of the rater."""
     query = text(
         """SELECT EXISTS (SELECT FROM items i
            JOIN judgments j ON j.item_id = i.id AND (j.rater_id IS NOT DISTINCT FROM :besides) = j.surplus
@@ -99,7 +99,7 @@ def has_judgments_not_counting_for_rater(
            OR EXISTS (SELECT FROM screen_judgments s WHERE s.campaign_id = :campaign AND s.task_id = :task
                       AND (s.rater_id IS NOT DISTINCT FROM :besides) = s.surplus)"""
     )
-    return bool(session.execute(query, {"campaign": campaign_id, "task": task_id, "besides": besides}).scalar())
+    return bool(session.execute(query, {"campaign": campaign_id, "task": task_id, "besides": rater_id}).scalar())
 
 
 CLASHES = """

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from app.storage.attention import LAST
+from app.storage.attention_checks import LAST
 from app.storage.db import driver_connection
 from app.storage.leases.attention import AttentionCheckSampling, insert_due_attention_check
 from app.storage.leases.handover import replace_begun_task_with_empty_copy
@@ -241,10 +241,10 @@ class RaterCredentialEnded:
 
 
 async def lease_held_or_next_task(
-    connection: Connection, asking: LeaseRequest
+    connection: Connection, request: LeaseRequest
 ) -> Lease | NoTaskReason | RaterCredentialEnded:
     """Return the task that the rater holds, renewed, or the next task, or the reason why there is none."""
-    keys = asking.sql_parameters
+    keys = request.sql_parameters
     await connection.execute(LOCK_LEASING, keys)
     enrolment_row = await (await connection.execute(RATER, keys)).fetchone()
     if enrolment_row is None or not enrolment_row[5]:
@@ -270,9 +270,9 @@ async def lease_held_or_next_task(
             return await _explain_no_task(connection, keys)
         if not fits:
             return NoTaskReason("capacity")
-        if asking.checks is not None:
-            task_id = await insert_due_attention_check(connection, keys, asking.checks, task_id) or task_id
-        taken = await _take_task(connection, asking, task_id)
+        if request.checks is not None:
+            task_id = await insert_due_attention_check(connection, keys, request.checks, task_id) or task_id
+        taken = await _take_task(connection, request, task_id)
         if taken is not None:
             return taken
     return NoTaskReason("wait", SOONEST)
@@ -314,17 +314,17 @@ async def _find_next_task(connection: Connection, keys: Mapping[str, Any]) -> tu
     return None, False
 
 
-async def _take_task(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
+async def _take_task(connection: Connection, request: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a free task. If its judgments would not count, lease a copy, and leave them with the original.
 
     Returns None if the task is no longer free.
     """
-    keys = {**asking.sql_parameters, "task": task_id}
+    keys = {**request.sql_parameters, "task": task_id}
     in_vain = await (await connection.execute(BEGUN_IN_VAIN, keys)).fetchall()
     if in_vain:
         await connection.execute(LOCK_CAMPAIGN_ROW, keys)
     for (begun,) in in_vain:
-        copy = await replace_begun_task_with_empty_copy(connection, asking.campaign_id, begun, actor=asking.actor)
+        copy = await replace_begun_task_with_empty_copy(connection, request.campaign_id, begun, actor=request.actor)
         if copy is None:
             return None
         keys["task"] = copy if begun == task_id else keys["task"]
@@ -349,13 +349,13 @@ SELECT id FROM tasks WHERE campaign_id = %(campaign)s AND id = %(task)s AND stat
   AND NOT {HAS_ANOTHER.format(campaign="%(campaign)s", task="%(task)s", rater="%(rater)s")}"""
 
 
-async def renew_lapsed_lease(connection: Connection, asking: LeaseRequest, task_id: int) -> Lease | None:
+async def renew_lapsed_lease(connection: Connection, request: LeaseRequest, task_id: int) -> Lease | None:
     """Lease a task again after its lease has expired, for a late write; return None if this is impossible."""
-    keys = {**asking.sql_parameters, "task": task_id}
+    keys = {**request.sql_parameters, "task": task_id}
     await connection.execute(LOCK_LEASING, keys)
     if await (await connection.execute(RELEASED, keys)).fetchone() is None:
         return None
-    return await _take_task(connection, asking, task_id)
+    return await _take_task(connection, request, task_id)
 
 
 DUE = """

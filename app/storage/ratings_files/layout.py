@@ -32,6 +32,6 @@ COLUMNS: Mapping[str, str] = MappingProxyType(
 """Columns of `app.stats.ratings.Ratings` with their Arrow types."""
 
 
-def labels_path(folder: Path, what: str) -> Path:
+def labels_path(folder: Path, kind: str) -> Path:
     """Return the path of the file with the labels of one kind, one row per code."""
-    return folder / f"{what}.parquet"
+    return folder / f"{kind}.parquet"

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from app.domain.errors import Unavailable
 from app.stats.ratings import Bools, Codes, Floats, RatingLabels, RatingLevel, RatingRole, Ratings
 from app.storage.rating_codes import RatingsMetadata
-from app.storage.ratings_files.engine import check_duckdb_installed, connect_duckdb
+from app.storage.ratings_files.duckdb_engine import check_duckdb_installed, connect_duckdb
 from app.storage.ratings_files.layout import LABELS, RATINGS, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
 
@@ -160,7 +160,7 @@ class RatingsFile:
         """Close the file."""
         self.engine.close()
 
-    def count_left_out_by_reason(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
+    def count_excluded_ratings_by_reason(self, excluded: Sequence[tuple[str, int]], roles: Sequence[int]) -> list[int]:
         """Count omitted rows by successive reasons: whole documents, each exclusion, the role, rejection."""
         kept = [f"kind = {RatingLevel.SEGMENT.value}"]
         reasons = [f"kind <> {RatingLevel.SEGMENT.value}"]
@@ -172,40 +172,40 @@ class RatingsFile:
         counts = ", ".join(f"count(*) FILTER (WHERE {reason})" for reason in reasons)
         return list(self._row(f"SELECT {counts} FROM ratings"))
 
-    def count_by_rater_and_system(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes, Floats]:
+    def count_by_rater_and_system(self, rating_filter: RatingFilter) -> tuple[Codes, Codes, Codes, Floats]:
         """Count ratings by system and rater: systems, raters, counts and lowest scores, sorted by both."""
         columns = self._columns(
             "SELECT system, rater, count(*)::INTEGER AS n, min(score) AS lowest FROM ratings "
-            f"WHERE {choice.sql_condition} GROUP BY system, rater ORDER BY system, rater"
+            f"WHERE {rating_filter.sql_condition} GROUP BY system, rater ORDER BY system, rater"
         )
         return columns["system"], columns["rater"], columns["n"], columns["lowest"]
 
-    def list_document_rater_role_combinations(self, choice: RatingFilter) -> tuple[Codes, Codes, Codes]:
+    def list_document_rater_role_combinations(self, rating_filter: RatingFilter) -> tuple[Codes, Codes, Codes]:
         """Return documents, raters and roles that occur together."""
         columns = self._columns(
-            f"SELECT DISTINCT document, rater, role FROM ratings WHERE {choice.sql_condition} ORDER BY ALL"
+            f"SELECT DISTINCT document, rater, role FROM ratings WHERE {rating_filter.sql_condition} ORDER BY ALL"
         )
         return columns["document"], columns["rater"], columns["role"]
 
-    def count_all_and_partly_rated_documents(self, choice: RatingFilter, n_systems: int) -> tuple[int, int]:
+    def count_all_and_partly_rated_documents(self, rating_filter: RatingFilter, n_systems: int) -> tuple[int, int]:
         """Count all documents, and those of which some rater rated fewer than `n_systems` systems."""
         row = self._row(
             f"""SELECT count(*), count(*) FILTER (WHERE partial) FROM (
                 SELECT document, bool_or(systems < {n_systems}) AS partial FROM (
                     SELECT document, rater, count(*) AS systems FROM (
-                        SELECT document, rater, system FROM ratings WHERE {choice.sql_condition}
+                        SELECT document, rater, system FROM ratings WHERE {rating_filter.sql_condition}
                         GROUP BY document, rater, system)
                     GROUP BY document, rater)
                 GROUP BY document)"""
         )
         return int(row[0]), int(row[1])
 
-    def sum_by_rater(self, choice: RatingFilter) -> RaterSums:
+    def sum_ratings_by_rater(self, rating_filter: RatingFilter) -> RaterSums:
         """Sum the ratings of each rater; the squared deviations are from a mean that is computed first."""
         size = len(self.labels.raters)
         first = self._columns(
             f"""SELECT rater, count(*) AS n, sum(score) AS total, sum(n_errors)::BIGINT AS errors,
-                       min(n_errors) AS least FROM ratings WHERE {choice.sql_condition} GROUP BY rater"""
+                       min(n_errors) AS least FROM ratings WHERE {rating_filter.sql_condition} GROUP BY rater"""
         )
         n, total, errors = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size, dtype=np.int64)
         n[first["rater"]], total[first["rater"]], errors[first["rater"]] = first["n"], first["total"], first["errors"]
@@ -216,20 +216,22 @@ class RatingsFile:
         self.engine.register("means", means)
         second = self._columns(
             f"""SELECT rater, sum((score - mean) * (score - mean)) AS square FROM ratings JOIN means USING (rater)
-                WHERE {choice.sql_condition} GROUP BY rater"""
+                WHERE {rating_filter.sql_condition} GROUP BY rater"""
         )
         self.engine.unregister("means")
         square = np.zeros(size)
         square[second["rater"]] = second["square"]
         return RaterSums(n, total, square, errors)
 
-    def count_judgments(self, choice: RatingFilter, without_raters: Codes) -> int:
+    def count_judgments(self, rating_filter: RatingFilter, without_raters: Codes) -> int:
         """Count the judgments behind the ratings, without those of some raters."""
         without = f" AND rater NOT IN ({', '.join(map(str, without_raters))})" if without_raters.size else ""
-        return int(self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {choice.sql_condition}{without}")[0])
+        return int(
+            self._row(f"SELECT count(DISTINCT judgment) FROM ratings WHERE {rating_filter.sql_condition}{without}")[0]
+        )
 
     def stream_document_blocks(
-        self, choice: RatingFilter, *, numbered: bool = True, errors: bool = False
+        self, rating_filter: RatingFilter, *, numbered: bool = True, errors: bool = False
     ) -> Iterator[Ratings]:
         """Yield the ratings in canonical order, in blocks of whole documents, in the order of their codes.
 
@@ -240,7 +242,7 @@ class RatingsFile:
         """
         more = f"{', nth' if numbered else ''}{', n_errors' if errors else ''}"
         counts = self._columns(
-            f"SELECT document, count(*) AS n FROM ratings WHERE {choice.sql_condition} "
+            f"SELECT document, count(*) AS n FROM ratings WHERE {rating_filter.sql_condition} "
             "GROUP BY document ORDER BY document"
         )
         block = np.cumsum(counts["n"]) // BLOCK_ROWS
@@ -251,7 +253,7 @@ class RatingsFile:
             yield self.make_ratings_from_columns(
                 self._columns(
                     f"""SELECT system, document, segment, rater{more}, score FROM ratings
-                        WHERE document BETWEEN {first} AND {last} AND {choice.sql_condition}"""
+                        WHERE document BETWEEN {first} AND {last} AND {rating_filter.sql_condition}"""
                 )
             )
 
@@ -286,7 +288,7 @@ class RatingsFile:
         for batch in rows.to_arrow_reader(_BATCH):
             yield batch.column(0).to_numpy(zero_copy_only=False)
 
-    def find_occurring_codes(self, excluded: Sequence[tuple[str, int]], column: str, n: int) -> Bools:
+    def mask_occurring_codes(self, excluded: Sequence[tuple[str, int]], column: str, n: int) -> Bools:
         """Tell which of the n codes of a column occur in the rows that are not excluded."""
         there = np.zeros(n + 1, dtype=np.bool_)
         for codes in self.stream_column_without_excluded(excluded, column):

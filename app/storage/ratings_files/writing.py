@@ -21,9 +21,9 @@ from sqlalchemy.orm import Session
 from app.domain.errors import StorageFull
 from app.storage.db import driver_connection
 from app.storage.packed_columns import make_packed_columns_select, unpack_column
-from app.storage.rating_codes import CampaignLabels, SegmentCodes, filter_rows
+from app.storage.rating_codes import CampaignIdLabels, SegmentCodes, filter_rows
 from app.storage.ratings import SCORES, SCORES_IN_BLOCK, load_id_labels_of_campaign, load_rated_items_and_omitted_ids
-from app.storage.ratings_files.engine import connect_duckdb
+from app.storage.ratings_files.duckdb_engine import connect_duckdb
 from app.storage.ratings_files.judgment_numbers import JudgmentRenumbering
 from app.storage.ratings_files.layout import COLUMNS, LABELS, RATINGS, ROW_GROUP, SEGMENTS, labels_path
 from app.storage.ratings_folder import HEAD
@@ -89,7 +89,7 @@ def write_ratings_file(session: Session, folder: Path, *, campaign_id: int, prof
     _write_labels(folder, labels)
 
 
-def _load(session: Session, engine: Any, keys: Mapping[str, int], labels: CampaignLabels) -> int:
+def _load(session: Session, engine: Any, keys: Mapping[str, int], labels: CampaignIdLabels) -> int:
     """Load the ratings into the engine's table `loaded`; return the number of judgments."""
     items, voids, surplus = load_rated_items_and_omitted_ids(session, keys, labels)
     arrow, n_judgments, segments = import_module("pyarrow"), 0, SegmentCodes(labels)
@@ -100,7 +100,7 @@ def _load(session: Session, engine: Any, keys: Mapping[str, int], labels: Campai
         columns["judgment"] = columns["judgment"] + n_judgments
         n_judgments += scores["judgment_id"].size
         columns["segment"] = segments.find_codes(columns["segment_id"])
-        columns["rater"] = labels.raters.codes(columns["rater_id"])
+        columns["rater"] = labels.raters.find_codes(columns["rater_id"])
         engine.register("joined", arrow.table({name: columns[name] for name in _ROW_COLUMNS}))
         engine.execute(f"INSERT INTO loaded SELECT {', '.join(_ROW_COLUMNS)} FROM joined")
         engine.unregister("joined")
@@ -146,7 +146,7 @@ def _ask(engine: Any, query: str) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _write_labels(folder: Path, labels: CampaignLabels) -> None:
+def _write_labels(folder: Path, labels: CampaignIdLabels) -> None:
     arrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
     for what in LABELS:
         keys = arrow.array(getattr(labels, what).keys, type=arrow.string())

@@ -2,7 +2,7 @@
 
 All answers waiting for one campaign are written with one statement and one commit, and each gets its response after
 this commit. A flush takes what arrived during the one before it. It waits a moment for more only if more is about to
-come (`app.storage.recorder.arrivals`). After an error, each member is tried again alone, so a bad answer never makes
+come (`app.storage.recorder.flush_delay`). After an error, each member is tried again alone, so a bad answer never makes
 others fail. When a connection breaks, the flush is repeated: every statement here may be executed twice.
 """
 
@@ -20,16 +20,16 @@ import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from app.domain.errors import AppError, Unavailable
-from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, sqlalchemy_url, translate_database_errors
-from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
-from app.storage.organizations import (
+from app.storage.current_organization import (
     DEFAULT,
     organization_number_from_row_id,
     pin_current_organization,
     search_path_statement,
     use_organization,
 )
-from app.storage.recorder.arrivals import ENOUGH, RecentAnswerSenders
+from app.storage.db import POOL_TIMEOUT, DatabaseBusy, DatabaseDown, make_sqlalchemy_url, translate_database_errors
+from app.storage.liveness_probe import SILENT, DatabaseLivenessProbe, ProbedAsyncConnection
+from app.storage.recorder.flush_delay import ENOUGH, RecentAnswerSenders
 from app.storage.recorder.judgments import (
     STORED,
     AnswerOutcome,
@@ -138,7 +138,7 @@ class AnswerRecorder:
         self._waiting = 0
         self._closing = False
         options = f"-c timezone=UTC {PLANS} {WAITS}" + (f" -c role={role}" if role else "")
-        self._url = sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+        self._url = make_sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._given = {"options": options, "connect_timeout": 2, "autocommit": True}
         self._size = size
         self._opened: RAW | None = None
@@ -188,9 +188,9 @@ class AnswerRecorder:
         self._opened = None
 
     async def record_answers(
-        self, write_target: CampaignWriteTarget, answers: Sequence[RaterAnswer], *, actor: str, whole: bool
+        self, write_target: CampaignWriteTarget, answers: Sequence[RaterAnswer], *, actor: str, all_or_nothing: bool
     ) -> list[AnswerOutcome]:
-        """Record answers, in their order. whole: all of them, or none if one cannot be stored.
+        """Record answers, in their order. all_or_nothing: all of them, or none if one cannot be stored.
 
         Raises Unavailable, StorageFull, Conflict or Invalid if the database refuses.
         """
@@ -203,20 +203,28 @@ class AnswerRecorder:
                 flush, lambda answer: answer.key_in_flush, lambda outcome: outcome.verdict in STORED, at_once=True
             )
 
-        return await self.submit(("judgments", *write_target.flush_group_key), lane, answers, actor=actor, whole=whole)
+        return await self.queue_and_await_flush(
+            ("judgments", *write_target.flush_group_key), lane, answers, actor=actor, all_or_nothing=all_or_nothing
+        )
 
-    async def submit(
-        self, key: LaneKey, make: Callable[[], CampaignWriteQueue[M, T]], wants: Sequence[M], *, actor: str, whole: bool
+    async def queue_and_await_flush(
+        self,
+        key: LaneKey,
+        make_queue: Callable[[], CampaignWriteQueue[M, T]],
+        members: Sequence[M],
+        *,
+        actor: str,
+        all_or_nothing: bool,
     ) -> list[T]:
         """Join a queue and wait until the flush; return its results."""
         if self._closing:
             raise RecorderShuttingDown(retry_after=2)
         if self._waiting >= WAITING:
             raise DatabaseBusy(retry_after=1)
-        lane: CampaignWriteQueue[M, T] = self._lanes.setdefault(key, make())
+        lane: CampaignWriteQueue[M, T] = self._lanes.setdefault(key, make_queue())
         lane.kind = key[0]
         done: asyncio.Future[list[T]] = asyncio.get_running_loop().create_future()
-        lane.waiting.append(WriteRequest(wants, actor, whole, done))
+        lane.waiting.append(WriteRequest(members, actor, all_or_nothing, done))
         self._waiting += 1
         arrivals = self._note_arrival(key, lane, actor)
         if lane.has_enough_to_flush or not arrivals.expects_more_soon:
@@ -359,7 +367,7 @@ class AnswerRecorder:
         self, work: Callable[[Connection], Awaitable[T]], keep: Callable[[T], bool], at_once: bool
     ) -> T:
         organization = pin_current_organization()
-        async with self.reading_connection() as connection:
+        async with self.open_reading_connection() as connection:
             if at_once and organization == DEFAULT:
                 return await work(connection)
             try:
@@ -375,7 +383,7 @@ class AnswerRecorder:
         return result
 
     @asynccontextmanager
-    async def reading_connection(self) -> AsyncIterator[Connection]:
+    async def open_reading_connection(self) -> AsyncIterator[Connection]:
         """Yield a connection in autocommit mode, for reading."""
         pool = self._pool  # a closed pool closes connections that are returned to it
         self._expect_answers()

@@ -148,7 +148,7 @@ _HAD = """SELECT j.id, j.revision, j.payload, j.surplus FROM judgments j
 VALID = """(SELECT v.judgment_id FROM voids v
              WHERE v.campaign_id = %(campaign)s AND v.judgment_id = latest_id LIMIT 1) IS NULL"""
 # This rater handed the task in before, so it was reopened. Only in a reopened task may an answer that was set aside be
-# given again (`app.services.tasks.tasks.OwnAnswers`).
+# given again (`app.services.tasks.tasks.OwnAnswersByAddress`).
 REOPENED = """(SELECT l.n FROM leases l WHERE l.campaign_id = %(campaign)s AND l.task_id = s.task_id
                 AND l.rater_id = s.rater_id AND l.ended_how = 'handed_in' LIMIT 1) IS NOT NULL"""
 # The rater released the task voluntarily and has not leased it since.

@@ -11,6 +11,7 @@ from app.storage.tables.activity_and_screen_answers import (
     screen_judgments,
     variants,
 )
+from app.storage.tables.analysis_lock_tables import locks
 from app.storage.tables.audit import audit_log
 from app.storage.tables.campaigns import campaigns, seals, versions
 from app.storage.tables.comments import comments
@@ -19,7 +20,6 @@ from app.storage.tables.exclusions import exclusions
 from app.storage.tables.imports import import_chunks, import_files, imports
 from app.storage.tables.jobs import chunk_results, jobs
 from app.storage.tables.judgments import judgments, profiles, scores, voids
-from app.storage.tables.locks import locks
 from app.storage.tables.media import media_files, media_uploads, signing_keys
 from app.storage.tables.metrics import metric_scores
 from app.storage.tables.pearmut import pearmut_answers, pearmut_campaigns, pearmut_users

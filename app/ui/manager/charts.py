@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from app.reports.kit.charts.declaration import collect_chart_values
+from app.reports.kit.charts.chart_specification import collect_chart_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, get_running_job
 from app.services.jobs.report_requests import MOST_CAMPAIGNS
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_values
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.page_table import PAGES
 from app.ui.manager.pages import render_campaign_page
@@ -56,13 +56,13 @@ def campaign_comparison_page(
 
     Raises ReportNotFound, RoleLacksRights, NotFound, and CredentialBoundToCampaign for a credential of one campaign.
     """
-    report = report_requests.find_report_kind_by_name(kind, "campaigns")
+    report = report_requests.get_report_kind_by_name(kind, "campaigns")
     if not caller.has_rights_of(report.role):
         raise RoleLacksRights(f"it needs the rights of a {report.role}; yours is {caller.role}")
     if caller.campaign is not None:
         raise CredentialBoundToCampaign
     chosen = [key for key in dict.fromkeys(beside) if is_key(key) and key != campaign]
-    given = select_filled_form_texts(report.options, request.query_params)
+    given = select_filled_form_values(report.options, request.query_params)
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         others = _others(session, campaign, chosen)
@@ -96,7 +96,7 @@ def _make_content(
 ) -> dict[str, object]:
     try:
         outcome = report_requests.find_or_queue_report(
-            database, ReportRequest(kind, keys, request.parse_report_options(kind, given)), ask=find_running_job
+            database, ReportRequest(kind, keys, request.parse_report_options(kind, given)), ask=get_running_job
         )
     except JobNotRequested:
         return make_start_button_values(_address(kind, "", keys, given))

@@ -33,7 +33,7 @@ def list_offered_formats(protocol: str) -> list[OfferedFormat]:
     for name in exports.list_writable_formats():
         form = formats.ALL.get(name)
         if form is None or not form.judged_by or protocol in form.judged_by:
-            target = exports.find_export_file_type(name)
+            target = exports.get_export_file_type(name)
             title = form.title if form else ""
             formats_offered.append(OfferedFormat(name, title, target.suffix, target.files, WORDS.get(name, "")))
     return sorted(formats_offered, key=lambda one: (one.name != "jsonl", one.name))

@@ -63,7 +63,7 @@ def describe_error(error: AppError) -> str:
     return f"{error.detail or error.title()}{': ' if told else ''}{told}"
 
 
-def select_filled_form_texts(
+def select_filled_form_values(
     model: type[BaseModel], given: Mapping[str, str], language: str = ENGLISH
 ) -> dict[str, str]:
     """Return the values that were given for a model's fields; an empty field counts as not answered.

@@ -12,7 +12,7 @@ from app.ui.messages import mark_translatable
 
 Roles = frozenset[Role]
 Need = Literal["outputs", "plan", "tasks", "judgments"]
-Contents = Callable[[page_values.PageVisit], page_values.Values]
+Contents = Callable[[page_values.ManagerPageContext], page_values.Values]
 
 VIEWER: Roles = frozenset({"viewer"})
 COORDINATOR: Roles = frozenset({"coordinator"})

@@ -26,9 +26,9 @@ from app.ui.manager.page_table import (
     Contents,
     ManagerPageDefinition,
 )
-from app.ui.manager.page_values import PageVisit
+from app.ui.manager.page_values import ManagerPageContext
 from app.ui.manager.setup_steps import DRAFT, find_next_step, list_setup_steps
-from app.ui.messages import language_of_request, load_page_messages
+from app.ui.messages import choose_request_language, load_page_messages
 from app.ui.pages import render_page
 from app.web.access import CoordinatorWithoutTeam, NoCredential, RoleLacksRights, authenticate_cookie
 from app.web.cookies import read_session_cookie
@@ -124,8 +124,8 @@ def current_page_address(request: Request) -> str:
 
 def render_campaign_page(
     request: Request,
-    shown: ManagerPageDefinition,
-    about: CampaignInfo,
+    page: ManagerPageDefinition,
+    campaign: CampaignInfo,
     caller: Caller,
     values: Mapping[str, object],
     *,
@@ -133,13 +133,13 @@ def render_campaign_page(
 ) -> HTMLResponse:
     """Render a page of a campaign with the menu. values: what its template needs besides the campaign."""
     with database_of_request(request).transaction(snapshot=True) as session:
-        facts = get_setup_facts(session, about.key)
-    base = f"/campaigns/{quote(about.key, safe='')}"
-    way = list_setup_steps(facts, about, load_page_messages(language_of_request(request), WAY))
+        facts = get_setup_facts(session, campaign.key)
+    base = f"/campaigns/{quote(campaign.key, safe='')}"
+    way = list_setup_steps(facts, campaign, load_page_messages(choose_request_language(request), WAY))
     shared = {
-        "heading": shown.name,
-        "campaign": about,
-        "menu": make_menu(about.key, caller, facts, current_page_address(request)),
+        "heading": page.name,
+        "campaign": campaign,
+        "menu": make_menu(campaign.key, caller, facts, current_page_address(request)),
         "here": current_page_address(request),
         "base": base,
         "caller": caller,
@@ -147,11 +147,11 @@ def render_campaign_page(
         "facts": facts,
         "way": way if caller.has_rights_of("manager") else [],
         "next": find_next_step(way),
-        "tells_next": caller.has_rights_of("manager") and _tells_next(shown, about, facts),
+        "tells_next": caller.has_rights_of("manager") and _tells_next(page, campaign, facts),
         "start": None,
         "absent": [path for path, there in (("/plan", facts.plan), ("/lock", facts.lock)) if not there],
     }
-    return render_page(request, shown.template, {**shared, **values}, status=status)
+    return render_page(request, page.template, {**shared, **values}, status=status)
 
 
 def _tells_next(shown: ManagerPageDefinition, about: CampaignInfo, facts: CampaignSetupFacts) -> bool:
@@ -175,7 +175,7 @@ def _handler(shown: ManagerPageDefinition, contents: Contents) -> Callable[..., 
     def show(request: Request, campaign: CampaignKey, database: DatabaseDep, caller: Caller = allowed) -> HTMLResponse:
         with database.transaction(snapshot=True) as session:
             about = campaigns.get_campaign(session, campaign)
-            values = contents(PageVisit(session, about, caller))
+            values = contents(ManagerPageContext(session, about, caller))
         return render_campaign_page(request, shown, about, caller, {**module, **values})
 
     return show

@@ -11,7 +11,7 @@ from app.domain.errors import Invalid
 from app.domain.recipe import NAMED, Recipe
 from app.reports import registry
 from app.reports.inputs import named_recipes
-from app.reports.kit import captions, store
+from app.reports.kit import store, text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.request import ReportRequest
 from app.reports.ranking import captions as ranking_captions
@@ -19,7 +19,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import rankings, report_requests
-from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, get_running_job
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.forms import describe_error
@@ -28,8 +28,8 @@ from app.ui.manager.page_table import PAGES
 from app.ui.manager.pages import render_campaign_page
 from app.ui.manager.ranking import (
     DEFAULT_RECIPE,
-    pairwise_matrix_picture_address,
-    ranking_address,
+    make_pairwise_matrix_picture_address,
+    make_ranking_address,
     redact_ranking_for_reader,
 )
 from app.ui.pages import PageRoute
@@ -55,32 +55,32 @@ def printable_ranking_page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         try:
-            wanted = named_recipes.find_recipe(session, campaign, recipe)
+            wanted = named_recipes.resolve_recipe(session, campaign, recipe)
         except named_recipes.NoSuchRecipe:
             recipe, wanted = DEFAULT_RECIPE, NAMED[DEFAULT_RECIPE]
     values: dict[str, object] = {
-        "captions": captions,
+        "captions": text_formatting,
         "ranking_captions": ranking_captions,
         "view": None,
         "why": "",
         "job": None,
     }
     values |= {
-        "picture": ranking_address(campaign, ".svg", recipe),
-        "matrix": pairwise_matrix_picture_address(campaign, recipe),
+        "picture": make_ranking_address(campaign, ".svg", recipe),
+        "matrix": make_pairwise_matrix_picture_address(campaign, recipe),
     }
     values["parts"] = [_part(database, campaign, caller, name) for name in PARTS]
     try:
         values |= _ranking_values(database, campaign, caller, wanted)
     except JobNotRequested:
-        values |= make_start_button_values(ranking_address(campaign, "", recipe))
+        values |= make_start_button_values(make_ranking_address(campaign, "", recipe))
     except Invalid as error:
         values["why"] = describe_error(error)
     return render_campaign_page(request, PAGE, about, caller, values)
 
 
 def _ranking_values(database: Database, campaign: str, caller: Caller, recipe: Recipe) -> dict[str, object]:
-    outcome = rankings.find_or_queue_ranking(database, campaign, recipe=recipe, ask=find_running_job)
+    outcome = rankings.find_or_queue_ranking(database, campaign, recipe=recipe, ask=get_running_job)
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}
     view = redact_ranking_for_reader(caller, outcome)
@@ -97,7 +97,7 @@ def _part(database: Database, campaign: str, caller: Caller, name: str) -> dict[
     part: dict[str, object] = {"title": kind.title, "why": "", "tables": (), "caption": "", "warnings": ()}
     try:
         asked = ReportRequest(kind, (campaign,), kind.options())
-        report = report_requests.find_or_queue_report(database, asked, ask=find_running_job)
+        report = report_requests.find_or_queue_report(database, asked, ask=get_running_job)
     except Invalid as error:
         return {**part, "why": describe_error(error), "picture": ""}
     except JobNotRequested:

@@ -15,7 +15,7 @@ from app.reports.ranking_comparison.compared_rankings import RankingsSideBySide
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import ranking_comparison
-from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, get_running_job
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
 from app.ui.manager.long_reports import make_start_button_values
@@ -48,7 +48,7 @@ def recipe_comparison_page(
     chosen = [name for name in offered if name in recipe][:MOST] or list(NAMED)[:MOST]
     values: dict[str, object] = {"offered": offered, "chosen": chosen, "why": [], "job": None}
     try:
-        outcome = ranking_comparison.find_or_queue_recipe_rankings(database, campaign, chosen, ask=find_running_job)
+        outcome = ranking_comparison.find_or_queue_recipe_rankings(database, campaign, chosen, ask=get_running_job)
     except JobNotRequested:
         return render_campaign_page(
             request, PAGE, about, caller, {**values, **make_start_button_values(_address(campaign, "", chosen))}
@@ -69,7 +69,7 @@ def _make_comparison_content(
         "why": why if caller.has_rights_of("manager") else [str(hide_rater_and_task_keys(text)) for text in why],
         "ranked": bool(rankings.columns_with_ranking),
         "table": side_by_side_renderings.make_rankings_table(rankings),
-        "changed_pairs": rankings.changed_pairs(),
+        "changed_pairs": rankings.list_disagreeing_pairs(),
         "names": [one.name for one in rankings.columns_with_ranking],
         "caption": side_by_side_renderings.make_caption(rankings),
         "chart": make_page_chart(

@@ -22,16 +22,16 @@ from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.data.test_set_views import list_systems
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, get_running_job
 from app.storage.campaigns import CampaignNotFound
 from app.storage.db import Database
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_values
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.page_table import PAGES, ManagerPageDefinition
 from app.ui.manager.pages import render_campaign_page
-from app.ui.messages import language_of_request
+from app.ui.messages import choose_request_language
 from app.ui.pages import PageRoute
 from app.web.access import RoleLacksRights, require_visible_campaigns
 from app.web.deps import CampaignKey, DatabaseDep
@@ -51,7 +51,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 @router.get(f"{PAGE.route_pattern}/{{kind}}")
 def report_page(request: Request, caller: Reader, campaign: CampaignKey, kind: str, database: DatabaseDep) -> Response:
     """One report, the job that makes it, or the button that begins one."""
-    wanted = report_requests.find_report_kind_by_name(kind)
+    wanted = report_requests.get_report_kind_by_name(kind)
     if not caller.has_rights_of(wanted.role):
         raise RoleLacksRights(f"it needs the rights of a {wanted.role}; yours is {caller.role}")
     address = f"/v1/campaigns/{quote(campaign, safe='')}/reports/{quote(kind)}"
@@ -81,7 +81,7 @@ def _page(
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
         systems = [one.key for one in list_systems(session, campaign, after=None, limit=MOST_SYSTEMS)]
-    given = select_filled_form_texts(kind.options, request.query_params, language_of_request(request))
+    given = select_filled_form_values(kind.options, request.query_params, choose_request_language(request))
     check_may_specify_raters(caller, kind, given)
     values = {
         "kind": kind,
@@ -98,7 +98,7 @@ def _page(
         question = parse_report_options(kind, given)
         read = require_visible_campaigns(caller, list_report_campaigns(kind, (campaign,), question))
         outcome = report_requests.find_or_queue_report(
-            database, ReportRequest(kind, read, question), ask=find_running_job
+            database, ReportRequest(kind, read, question), ask=get_running_job
         )
     except JobNotRequested:
         return render_campaign_page(

@@ -16,7 +16,7 @@ from app.reports.ranking_comparison.series import MOST_CAMPAIGNS
 from app.services.access.tokens import Caller
 from app.services.campaigns import campaigns
 from app.services.jobs import ranking_comparison
-from app.services.jobs.jobs import JobNotRequested, JobView, find_running_job
+from app.services.jobs.jobs import JobNotRequested, JobView, get_running_job
 from app.storage.db import Database, Session
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
@@ -80,7 +80,7 @@ def _list_members(session: Session, series: str | None, caller: Caller) -> list[
 def _series_ranking_values(database: Database, name: str, recipe: str, caller: Caller) -> dict[str, object]:
     """Return the table with its picture, or the job that makes it; redacted for viewers. Raises Invalid."""
     outcome = ranking_comparison.find_or_queue_series_rankings(
-        database, name, recipe=recipe, only=caller.campaign, ask=find_running_job
+        database, name, recipe=recipe, only=caller.campaign, ask=get_running_job
     )
     if isinstance(outcome, JobView):
         return {"job": outcome, "script": "job"}

@@ -22,19 +22,19 @@ from app.reports.stability.report import REPORT
 from app.reports.stability.view import StabilityView
 from app.services.campaigns import campaigns
 from app.services.jobs import report_requests
-from app.services.jobs.jobs import JobNotDone, JobNotRequested, JobView, find_running_job
+from app.services.jobs.jobs import JobNotDone, JobNotRequested, JobView, get_running_job
 from app.stats.stability import request as limits
-from app.stats.stability.extraction import NotMultiplyRated
-from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignmentScheme, StudyDesign, riley_2024_designs
+from app.stats.stability.multiply_rated_documents import NoMultiplyRatedDocuments
+from app.stats.stability.request import GROUPINGS, METHODS, RaterAssignmentScheme, StudyDesign, make_riley_2024_designs
 from app.ui.access import Reader
 from app.ui.manager.charts import make_page_chart
-from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_texts
+from app.ui.manager.forms import make_form_fields, mark_refused_fields, select_filled_form_values
 from app.ui.manager.long_reports import make_start_button_values
 from app.ui.manager.page_table import PAGES
 from app.ui.manager.pages import render_campaign_page
-from app.ui.messages import language_of_request, mark_translatable
+from app.ui.messages import choose_request_language, mark_translatable
 from app.ui.pages import PageRoute
-from app.web.conditional import conditional_response
+from app.web.conditional_requests import conditional_response
 from app.web.deps import CampaignKey, DatabaseDep
 
 Shape = Literal["csv", "tex", "md", "svg", "json"]
@@ -96,7 +96,7 @@ class StabilityForm(BaseModel):
 
     def _designs(self) -> tuple[StudyDesign, ...]:
         if self.designs == "paper":
-            return riley_2024_designs()
+            return make_riley_2024_designs()
         if self.designs == "by normalization":
             return tuple(StudyDesign(normalize=method) for method in METHODS)
         return tuple(StudyDesign(RaterAssignmentScheme(grouping)) for grouping in GROUPINGS)
@@ -107,7 +107,7 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     """The question; once it was asked, the job, the report, or the button that begins the job."""
     with database.transaction(snapshot=True) as session:
         about = campaigns.get_campaign(session, campaign)
-    given = select_filled_form_texts(StabilityForm, request.query_params, language_of_request(request))
+    given = select_filled_form_values(StabilityForm, request.query_params, choose_request_language(request))
     begun = "designs" in request.query_params
     values = {"fields": make_form_fields(StabilityForm, given), "open": not begun}
     values |= {"job": None, "view": None, "why": "", "single": False}
@@ -116,13 +116,13 @@ def stability_page(request: Request, caller: Reader, campaign: CampaignKey, data
     try:
         question = parse_stability_form(given)
         asking = ReportRequest(REPORT, (campaign,), question.report_options())
-        outcome = report_requests.find_or_queue_report(database, asking, ask=find_running_job)
+        outcome = report_requests.find_or_queue_report(database, asking, ask=get_running_job)
     except JobNotRequested:
         begin = make_start_button_values(f"/v1/campaigns/{quote(campaign, safe='')}/stability", question.request_body())
         return render_campaign_page(request, PAGE, about, caller, {**values, **begin})
     except (Invalid, Conflict) as error:
         # An error that a job has stored keeps only the name of its class.
-        single = type(error).__name__ == NotMultiplyRated.__name__
+        single = error.name() == NoMultiplyRatedDocuments.name()
         fields, why = mark_refused_fields(make_form_fields(StabilityForm, given), error)
         failed = {**values, "fields": fields, "why": why, "single": single, "open": True}
         return render_campaign_page(request, PAGE, about, caller, failed, status=422)
@@ -160,7 +160,7 @@ def serve_stability_report(
     picture: Annotated[Literal["documents", "power"], Query()] = "documents",
 ) -> Response:
     """What the page shows, by address. Raises JobNotDone where it was not worked out yet."""
-    options = parse_stability_form(select_filled_form_texts(StabilityForm, request.query_params)).report_options()
+    options = parse_stability_form(select_filled_form_values(StabilityForm, request.query_params)).report_options()
     with database.transaction(snapshot=True) as session:
         lookup = store.look_up_report(session, ReportRequest(REPORT, (campaign,), options))
     if lookup.body is None:

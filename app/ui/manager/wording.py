@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from app.reports.inputs.campaign import CampaignInfo
-from app.ui.rater_forms import rater_forms_json
+from app.ui.annotation_forms import rater_forms_json
 
 IN_TASKS = (
     "Source",

@@ -21,7 +21,7 @@ from fastapi import Depends, Request
 
 from app.services.people.raters import ActingRater
 from app.storage.campaigns import CampaignNotFound
-from app.storage.organizations import organization_number_from_row_id, switch_current_organization
+from app.storage.current_organization import organization_number_from_row_id, switch_current_organization
 from app.web.access import RATER_HEADER, RaterHeader, RequiredRater
 from app.web.cookies import check_origin_and_csrf_token, read_session_cookie
 from app.web.query_parameters import check_query_parameters

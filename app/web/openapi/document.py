@@ -17,7 +17,6 @@ from pydantic.json_schema import models_json_schema
 
 from app.reports.kit.report import ReportHeader
 from app.web.access import RequiredRater, RequiredRole
-from app.web.bodies import JsonBodyReader, JsonOrFileBodyReader, receive_body_file
 from app.web.deps import get_database, get_database_session
 from app.web.idempotency import get_idempotent_creation
 from app.web.ifmatch import get_if_match
@@ -30,9 +29,10 @@ from app.web.openapi.components import (
     write_inherited_fields_once,
     write_nullable_types_as_lists,
 )
-from app.web.openapi.suffixes import fold_suffix_operations
+from app.web.openapi.representation_suffixes import fold_suffix_operations
 from app.web.problems import MEDIA_TYPE, Problem
 from app.web.query_parameters import RoutesCacheKey, generate_openapi_one_at_a_time
+from app.web.request_bodies import JsonBodyReader, JsonOrFileBodyReader, receive_body_file
 
 TITLES = {
     400: "The request cannot be read.",

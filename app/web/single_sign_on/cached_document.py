@@ -29,25 +29,25 @@ class CachedProviderDocument:
         self._error: ProviderRefused | ProviderSilent = ProviderSilent(retry_after=int(AGAIN))
         self._silent = False
 
-    def get(self, *, anew: bool = False) -> Document:
-        """Return the document; anew: the current one, unless just fetched. Raises ProviderRefused, ProviderSilent."""
-        if self._document is None or self._is_due(anew=anew):
-            self._renew(anew=anew)
-        if self._document is None or (anew and self._silent):
+    def get(self, *, fresh: bool = False) -> Document:
+        """Return the document; fresh: the current one, unless just fetched. Raises ProviderRefused, ProviderSilent."""
+        if self._document is None or self._is_due(fresh=fresh):
+            self._renew(fresh=fresh)
+        if self._document is None or (fresh and self._silent):
             raise type(self._error)(self._error.detail, retry_after=self._error.retry_after)
         return self._document
 
-    def _is_due(self, *, anew: bool) -> bool:
+    def _is_due(self, *, fresh: bool) -> bool:
         now = self._clock()
-        return now - self._tried >= AGAIN and (anew or now - self._at >= KEPT)
+        return now - self._tried >= AGAIN and (fresh or now - self._at >= KEPT)
 
-    def _renew(self, *, anew: bool) -> None:
+    def _renew(self, *, fresh: bool) -> None:
         if not self._waiting.acquire(blocking=False):
             return
         try:
             if self._lock.acquire(timeout=WAIT):
                 try:
-                    if self._is_due(anew=anew):
+                    if self._is_due(fresh=fresh):
                         self._ask_for_it()
                 finally:
                     self._lock.release()

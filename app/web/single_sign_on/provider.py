@@ -53,7 +53,7 @@ class IdentityProviderClient:
         transport: httpx.BaseTransport | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        identity_tokens.check_jose_is_installed()
+        identity_tokens.check_joserfc_installed()
         self.options = options
         self._rules = IdentityTokenRules(options.issuer, options.client)
         self._http = httpx.Client(timeout=TIMEOUT, transport=transport, follow_redirects=False)
@@ -170,7 +170,7 @@ class IdentityProviderClient:
         try:
             return read(known)
         except UnknownSigningKey:
-            keys = self._keys.get(anew=True)
+            keys = self._keys.get(fresh=True)
             if keys is known:
                 raise
             return read(keys)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from app.domain.errors import Invalid
 from app.formats.base import CampaignRow, InputFile, OutputRow, ReaderLimits, ReadLog, SegmentRow
 from app.formats.kit import reading as _reading
-from app.formats.kit.json_stream import stream_json_pieces
+from app.formats.kit.json_stream import stream_json_values
 from tests.formats.conftest import Found, Read
 
 TASK = {"batchNo": 1, "batchSize": 100, "sourceLanguage": "eng", "targetLanguage": "deu", "requiredAnnotations": 1}
@@ -151,7 +151,7 @@ def test_pieces_are_what_a_parser_finds_in_the_whole(value: object, indent: int 
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(_reading, "BLOCK", block)
-        found = list(stream_json_pieces(InputFile("f", lambda: io.BytesIO(body)), ReaderLimits(), ReadLog()))
+        found = list(stream_json_values(InputFile("f", lambda: io.BytesIO(body)), ReaderLimits(), ReadLog()))
 
     assert [(p.key, p.value, p.is_array_element) for p in found] == list(_expected(value))
 

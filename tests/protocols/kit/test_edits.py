@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocols.kit.edits import EditCounts, chrf, count_character_edits, count_ter_edits
+from app.protocols.kit.edits import EditCounts, compute_chrf, count_character_edits, count_ter_edits
 from app.stats.postediting.operations import LONGEST_SHIFTED
 
 TEXTS = st.text("ab c", max_size=12)
@@ -47,7 +47,7 @@ def test_characters_are_counted_as_a_slow_table_counts_them(one: str, other: str
 
 @given(TEXTS, TEXTS)
 def test_chrf_is_that_of_a_slow_twin(one: str, other: str) -> None:
-    assert chrf(one, other) == pytest.approx(slow_chrf(one, other), abs=1e-6)
+    assert compute_chrf(one, other) == pytest.approx(slow_chrf(one, other), abs=1e-6)
 
 
 @given(WORDS, WORDS)
@@ -96,7 +96,7 @@ def test_words_of_a_language_without_spaces_are_its_characters() -> None:
     ("text", "post_edit", "score"), [("a", "a", 100.0), ("a b c", "abc", 100.0), ("", "c", 0.0), ("aa", "ab", 25.0)]
 )
 def test_chrf_skips_orders_that_a_text_is_too_short_for(text: str, post_edit: str, score: float) -> None:
-    assert chrf(text, post_edit) == pytest.approx(score)
+    assert compute_chrf(text, post_edit) == pytest.approx(score)
 
 
 def test_a_text_deleted_altogether_is_a_hundred_and_nothing_kept_empty_is_none() -> None:

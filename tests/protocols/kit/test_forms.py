@@ -14,11 +14,11 @@ from app.protocols import (
     QuestionNotAsked,
     check_answer,
     check_preference,
+    find_payload_type,
     get_protocol,
     list_judged_levels,
+    list_screen_preference_widgets,
     make_rater_form,
-    payload_type,
-    screen_preference_widgets,
 )
 from app.protocols.base import (
     Basis,
@@ -104,7 +104,7 @@ def test_a_document_score_is_asked_where_the_options_say_so_and_answers_by_the_s
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level="document")
     known = protocol.examples[0].payload.model_dump(mode="json")
     asked = {field for widget in form.widgets for field in widget.fields}
-    payload = payload_type(protocol, "document").model_validate({name: known[name] for name in asked})
+    payload = find_payload_type(protocol, "document").model_validate({name: known[name] for name in asked})
     check_answer(protocol, payload, JudgedTexts(), options, form)
     assert protocol.score(payload, JudgedTexts(), options).score == protocol.examples[0].score
     assert "document as a whole" in form.instructions[-1]
@@ -209,8 +209,10 @@ def test_criteria_come_with_their_scales() -> None:
 def test_a_preference_is_asked_of_a_screen_where_the_options_say_so(protocol: Protocol[Any], mode: Any) -> None:
     options = parse_scoring_options(protocol, {**protocol.examples[0].options, "preference": mode})
     form = make_rater_form(protocol, options, basis=protocol.bases[0], level="screen")
-    assert form.widgets == screen_preference_widgets(protocol, mode) == (PreferenceWidget("preference", mode),)
-    payload = payload_type(protocol, "screen").model_validate({"protocol": protocol.name, "preference": [[2], [1, 3]]})
+    assert form.widgets == list_screen_preference_widgets(protocol, mode) == (PreferenceWidget("preference", mode),)
+    payload = find_payload_type(protocol, "screen").model_validate(
+        {"protocol": protocol.name, "preference": [[2], [1, 3]]}
+    )
     check_preference(payload, form.widgets[0], protocol=protocol.name, columns=3)
     assert PreferencePayload.model_validate_json(payload.model_dump_json()) == payload
 

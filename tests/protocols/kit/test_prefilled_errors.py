@@ -16,8 +16,8 @@ from app.protocols import (
     count_prefill_outcomes,
     count_prefill_outcomes_without_ids,
     get_protocol,
+    list_widgets_at_level,
     make_rater_form,
-    widgets_at_level,
 )
 from app.protocols.base import JudgedTexts, Span, SpansWidget, parse_scoring_options
 
@@ -111,7 +111,7 @@ def test_anothers_errors_are_shown_without_the_rater_and_their_words() -> None:
 def test_an_id_that_was_not_shown_or_stands_twice_is_refused(protocol: object, ids: tuple[str, ...]) -> None:
     one = ALL[protocol.name]
     options = parse_scoring_options(one, one.examples[0].options)
-    [spans] = [widget for widget in widgets_at_level(one, options, "segment") if isinstance(widget, SpansWidget)]
+    [spans] = [widget for widget in list_widgets_at_level(one, options, "segment") if isinstance(widget, SpansWidget)]
     mark = ONE.model_copy(update={"severity": spans.severities[0], "category": None})
     errors = tuple(mark.model_copy(update={"prefill": name}) for name in ids)
     payload = one.examples[0].payload.model_copy(update={"errors": errors})

@@ -75,8 +75,8 @@ def test_an_option_that_xsts_does_not_know_is_refused(options: dict[str, Any]) -
 
 def test_the_scale_of_xsts_follows_its_points() -> None:
     xsts = get_protocol("xsts")
-    assert xsts.find_requested_measure(parse_scoring_options(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
-    assert xsts.find_requested_measure(parse_scoring_options(xsts, {"scale": "z"})).scale is None
+    assert xsts.get_requested_measure(parse_scoring_options(xsts, {"points": 4})).scale == ScoreScale(1, 4, 1)
+    assert xsts.get_requested_measure(parse_scoring_options(xsts, {"scale": "z"})).scale is None
 
 
 def test_esa_weighs_its_errors_by_the_profile_of_its_authors_unless_told_otherwise() -> None:

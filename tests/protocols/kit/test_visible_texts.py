@@ -12,10 +12,10 @@ from app.protocols import (
     ALL,
     ShownText,
     VisibleTextKinds,
-    find_text_kinds_of_basis,
     get_protocol,
     list_shown_texts,
     list_visible_text_labels,
+    resolve_visible_text_kinds,
 )
 from app.protocols.base import ANY_BASIS, Basis, Protocol
 
@@ -34,14 +34,14 @@ TEXTS: dict[str, Any] = {"source": "S", "references": {"refB": "R2", "refA": "R1
     ],
 )
 def test_the_basis_says_which_texts_are_seen(basis: Basis, seen: VisibleTextKinds) -> None:
-    assert find_text_kinds_of_basis(get_protocol("da"), basis) == seen
+    assert resolve_visible_text_kinds(get_protocol("da"), basis) == seen
 
 
 @pytest.mark.parametrize("protocol", [pytest.param(p, id=n) for n, p in ALL.items() if set(p.bases) != set(ANY_BASIS)])
 def test_a_basis_that_a_protocol_does_not_have_is_refused_and_those_it_has_are_named(protocol: Protocol[Any]) -> None:
     for basis in set(ANY_BASIS) - set(protocol.bases):
         with pytest.raises(Invalid) as refused:
-            find_text_kinds_of_basis(protocol, basis)
+            resolve_visible_text_kinds(protocol, basis)
         assert protocol.bases[0] in refused.value.places[0].msg
 
 

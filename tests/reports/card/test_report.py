@@ -78,7 +78,7 @@ def test_counts_agree_with_a_slow_count(found: list[tuple[int, int, int, int]]) 
 
 def test_no_ratings_are_counted_as_none() -> None:
     none = Ratings.from_columns(system=[], document=[], position=[], rater=[], score=[], higher_is_better=True)
-    assert stats.summarize_counts(stats.count_ratings_per_output(none)) is None
+    assert stats.summarize_nonzero_counts(stats.count_ratings_per_output(none)) is None
     assert stats.count_documents_by_rater_set(none) == ()
     assert stats.count_ratings_by_group(none, none.system, 0) == ()
 

@@ -18,7 +18,7 @@ from app.reports.inputs.variance_model_input import RatingsWithVarianceModel, pa
 from app.reports.power import report as power
 from app.reports.power.options import PowerOptions
 from app.reports.power.planner import PowerPlanner
-from app.stats.planning.planning import DEFAULTS
+from app.stats.planning.power_and_cost import DEFAULTS
 from app.stats.rating_metadata import DocumentTable
 from app.stats.ratings import Ratings, ScoreScale
 from app.stats.validation.worlds import WORLDS, WorldName, simulate_campaign

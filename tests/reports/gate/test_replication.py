@@ -11,7 +11,7 @@ import pytest
 from app.domain.recipe import NAMED, Aggregate
 from app.reports.gate import report as gate
 from app.reports.inputs.recipe_input import RecipeInput
-from app.stats.gate.gate import GateRule, decide_claim, system_difference_by_document
+from app.stats.gate.gate import GateRule, compute_system_difference_by_document, decide_claim
 from app.stats.robustness.reranking import make_score_matrix_in_ranking_order
 from tests.stats.components.worlds import crossed
 from tests.stats.gate.test_gate import with_a_contrary_rater
@@ -22,7 +22,7 @@ def test_a_mean_over_domains_is_forecast_since_studies_weigh_segments_alike(aggr
     ratings = crossed(1, documents=12, systems=2, raters=2, ratings=2)
     recipe = replace(NAMED["recommended"], normalize="none")
     laid = make_score_matrix_in_ranking_order(ratings, recipe)
-    apart = system_difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
+    apart = compute_system_difference_by_document(laid, 0, 1, ratings.better_sign, paired=True)
     asked, rule = gate.GateOptions(candidate="s01", baseline="s00"), GateRule()
     found = decide_claim(apart.sums, apart.weights, rule)
     given = cast("RecipeInput", SimpleNamespace(rows=ratings))
@@ -40,7 +40,7 @@ def test_the_difference_that_is_shown_and_the_direction_found_again_are_in_the_s
     laid = make_score_matrix_in_ranking_order(ratings, recipe)
     names = [ratings.labels.systems[code] for code in laid.systems]
     pair = names.index("A"), names.index("B")
-    apart = system_difference_by_document(laid, *pair, ratings.better_sign, paired=True)
+    apart = compute_system_difference_by_document(laid, *pair, ratings.better_sign, paired=True)
     found = decide_claim(apart.sums, apart.weights, rule)
     asked = gate.GateOptions(candidate="A", baseline="B")
     again, _ = gate._forecast_replication(

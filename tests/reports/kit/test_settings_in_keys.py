@@ -43,7 +43,7 @@ def spine(postgres: embedded.EmbeddedServer, migrated_template: str) -> Iterator
 def change(spine: Spine, campaign: str, **settings: object) -> None:
     with spine.database.transaction() as session:
         campaign_settings.change_campaign_settings(
-            session, campaign, {"settings": settings}, seen=lambda _: True, actor="test"
+            session, campaign, {"settings": settings}, has_seen_version=lambda _: True, actor="test"
         )
 
 
@@ -151,6 +151,6 @@ def test_what_a_campaign_without_data_may_change_is_in_its_keys(spine: Spine) ->
     for language in ("de", "fr"):
         with spine.database.transaction() as session:
             campaign_settings.change_campaign_settings(
-                session, "bare", {"target_language": language}, seen=lambda _: True, actor="test"
+                session, "bare", {"target_language": language}, has_seen_version=lambda _: True, actor="test"
             )
         assert body(spine, kind, ("bare",))["target_language"] == language

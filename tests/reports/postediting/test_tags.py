@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.reports.postediting_da.work import does_ter_depend_on_tokenization
+from app.reports.postediting_da.score_comparison import does_ter_depend_on_tokenization
 from app.stats.postediting.operations import Tokenization
 
 WORDS = Tokenization()

@@ -32,10 +32,10 @@ from app.reports.robustness.report import SUMMED
 from app.reports.stability.input import FROM_SUMS_NOTE
 from app.services.jobs import report_requests
 from app.stats.ratings import COLUMNS
-from app.stats.robustness.changes import GROUPS
+from app.stats.robustness.score_changes import GROUPS
 from app.storage import embedded, free_memory
 from app.storage.db import Database
-from app.storage.ratings_files import engine, reading, writing
+from app.storage.ratings_files import duckdb_engine, reading, writing
 from app.storage.ratings_folder import HEAD, RatingsFolder
 from tests.services.data.test_imports import MQM, judgment, lines, void
 from tests.spine import Spine, chosen, fresh
@@ -282,8 +282,8 @@ def test_a_small_campaign_is_ranked_in_memory(spine: LargeSpine, tmp_path: Path)
 
 
 def test_a_missing_extra_is_named(spine: LargeSpine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda _: None)
-    with pytest.raises(engine.DuckdbNotInstalled) as refused:
+    monkeypatch.setattr(duckdb_engine, "find_spec", lambda _: None)
+    with pytest.raises(duckdb_engine.DuckdbNotInstalled) as refused:
         spine.both("whole", "recommended", seed="77")
     assert "pip install 'plumbline[large]'" in refused.value.title()
 
@@ -346,10 +346,10 @@ def test_rankings_after_changes_are_those_of_all_ratings_in_memory(
 
 
 def test_a_missing_extra_is_told_before_a_job_is_made(spine: LargeSpine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda _: None)
+    monkeypatch.setattr(duckdb_engine, "find_spec", lambda _: None)
     made: list[Any] = []
     for name in ("stability", "robustness"):
-        with pytest.raises(engine.DuckdbNotInstalled):
+        with pytest.raises(duckdb_engine.DuckdbNotInstalled):
             report_requests.find_or_queue_report(
                 spine.large, request(name, "whole", {"seed": 99}), ask=lambda *asked: made.append(asked)
             )
@@ -392,7 +392,7 @@ def test_a_process_whose_main_module_has_no_file_draws_no_progress(tmp_path: Pat
     asked = "select current_setting('enable_progress_bar')"
     code = f"""
 from pathlib import Path
-from app.storage.ratings_files.engine import connect_duckdb
+from app.storage.ratings_files.duckdb_engine import connect_duckdb
 print(connect_duckdb(Path({str(tmp_path)!r})).execute("{asked}").fetchone())"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(False,)"

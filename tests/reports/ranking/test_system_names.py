@@ -16,7 +16,7 @@ from app.reports.ranking import tables as ranking_tables
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render_ranking
 from app.reports.ranking_comparison import tables as side_by_side_renderings
-from app.reports.ranking_comparison.compared_rankings import ComparedRanking, arrange_rankings
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, make_rankings_side_by_side
 from tests.services.data.test_imports import judgment, lines
 from tests.spine import opened
 
@@ -39,12 +39,12 @@ def test_a_ranking_gives_the_name_of_a_system_beside_its_key(database_url):
 
 def test_a_name_that_is_not_the_key_stands_before_it(system, report):
     lines_of = [system("A", 1, name="A"), system(KEY, 2, name=NAME), system("C", 3, name="Çe", kind="human")]
-    shown = ranking_tables.make_systems_table(ranking_view.read_ranking_view(report([*lines_of, system("D", 4)])))
+    shown = ranking_tables.make_systems_table(ranking_view.parse_ranking_view_json(report([*lines_of, system("D", 4)])))
     assert [row[2] for row in shown.rows] == ["A", f"{NAME} [{KEY}]", "Çe [C] (human)", "D"]
 
 
 def test_pairs_have_names_too(body):
-    row = ranking_tables.make_pairs_table(ranking_view.read_ranking_view(body)).rows[0]
+    row = ranking_tables.make_pairs_table(ranking_view.parse_ranking_view_json(body)).rows[0]
     assert row[:2] == ("A", f"{NAME} [{KEY}]")
 
 
@@ -90,7 +90,7 @@ def test_pictures_keep_the_key_where_the_font_lacks_the_letters_of_a_name(system
 
 
 def test_a_report_stored_before_names_is_still_read(system, report):
-    shown = ranking_tables.make_systems_table(ranking_view.read_ranking_view(report([system("A", 1)])))
+    shown = ranking_tables.make_systems_table(ranking_view.parse_ranking_view_json(report([system("A", 1)])))
     assert shown.rows[0][2] == "A"
 
 
@@ -101,8 +101,8 @@ def test_pairs_have_the_names_in_columns_of_their_own(body):
 
 @pytest.fixture
 def beside(body):
-    columns = [ComparedRanking(name, ranking_view.read_ranking_view(body)) for name in ("first", "second")]
-    return arrange_rankings("subject", columns)
+    columns = [ComparedRanking(name, ranking_view.parse_ranking_view_json(body)) for name in ("first", "second")]
+    return make_rankings_side_by_side("subject", columns)
 
 
 @pytest.mark.parametrize("kind", ["md", "tex", "svg"])

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from app.cli.kit.terminal import format_ranking_table
 from app.domain.errors import Invalid
-from app.reports.kit import captions, table
+from app.reports.kit import table, text_formatting
 from app.reports.kit.render import csv_text, latex
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import csv as ranking_csv
@@ -67,7 +67,7 @@ def test_csv_leaves_unknown_figures_empty(system, pair, report):
 def test_pairs_show_each_population_that_is_known_beside_these_raters(system, pair, report, known):
     wider = {f"{of.replace(' ', '_')}_interval": WIDER for of in known}
     shown = ranking_tables.make_pairs_table(
-        ranking_view.read_ranking_view(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)]))
+        ranking_view.parse_ranking_view_json(report([system("A", 1), system("B", 2)], [pair("A", "B", **wider)]))
     )
     here = [i for i, heading in enumerate(shown.headings) if heading.startswith("95% interval")]
     assert [shown.headings[i] for i in here] == ["95% interval", *(f"95% interval, {of}" for of in known)]
@@ -177,7 +177,7 @@ def test_latex_of_pairs_is_a_long_table_of_all_pairs(system, pair, report):
 )
 def test_a_recipe_in_words_says_what_it_does(system, report, changed, says):
     told = json.loads(report([system("A", 1)]))
-    view = ranking_view.read_ranking_view(json.dumps(told | {"recipe": told["recipe"] | changed}).encode())
+    view = ranking_view.parse_ranking_view_json(json.dumps(told | {"recipe": told["recipe"] | changed}).encode())
 
     assert says in ranking_captions.describe_recipe(view.recipe)
 
@@ -196,8 +196,8 @@ def test_a_row_with_a_cell_too_many_or_too_few_is_no_table(headings, row):
 
 
 def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
-    same = ranking_view.read_ranking_view(report([system("A", 1)]))
-    other = ranking_view.read_ranking_view(report([system("A", 1, raw=4.2)], unit="z"))
+    same = ranking_view.parse_ranking_view_json(report([system("A", 1)]))
+    other = ranking_view.parse_ranking_view_json(report([system("A", 1, raw=4.2)], unit="z"))
 
     assert "Raw score" not in ranking_tables.make_systems_table(same).headings
     assert "Raw score" in ranking_tables.make_systems_table(other).headings
@@ -205,14 +205,14 @@ def test_raw_scores_stand_beside_normalized_ones_and_only_then(system, report):
 
 
 def test_numbers_get_digits_by_their_spread_and_no_negative_zero():
-    assert captions.choose_decimals([0.9, 2.1]) == 2
-    assert captions.choose_decimals([61.0, 88.0]) == 1
-    assert captions.choose_decimals([-0.02, 0.03]) == 4
-    assert captions.choose_decimals([]) == captions.choose_decimals([0.0, 0.0]) == 2
-    assert captions.choose_decimals([61.3, 61.3]) == 1
-    assert captions.choose_decimals([0.613, 0.613]) == 3
-    assert captions.format_number(-0.004, 2) == "0.00"
-    assert captions.format_number(-0.625, 2) == "−0.62"
+    assert text_formatting.choose_decimals([0.9, 2.1]) == 2
+    assert text_formatting.choose_decimals([61.0, 88.0]) == 1
+    assert text_formatting.choose_decimals([-0.02, 0.03]) == 4
+    assert text_formatting.choose_decimals([]) == text_formatting.choose_decimals([0.0, 0.0]) == 2
+    assert text_formatting.choose_decimals([61.3, 61.3]) == 1
+    assert text_formatting.choose_decimals([0.613, 0.613]) == 3
+    assert text_formatting.format_number(-0.004, 2) == "0.00"
+    assert text_formatting.format_number(-0.625, 2) == "−0.62"
 
 
 @pytest.mark.parametrize(("kind", "table"), [("pdf", "systems"), ("csv", "judgments"), ("svg", "segments")])
@@ -251,7 +251,7 @@ def test_the_terminal_table_fits_eighty_columns_with_long_names_folded(system, r
     assert "…" not in text
 
 
-@pytest.mark.parametrize("module", [captions, latex])
+@pytest.mark.parametrize("module", [text_formatting, latex])
 def test_the_examples_in_the_docstrings_hold(module):
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted > 0

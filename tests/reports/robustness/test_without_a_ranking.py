@@ -14,13 +14,13 @@ from app.domain.recipe import NAMED, ExclusionTarget
 from app.reports import validation
 from app.reports.inputs.recipe_input import RecipeInput
 from app.reports.multiverse import report as multiverse
-from app.reports.multiverse.choices import merge_same_exclusions
+from app.reports.multiverse.choices import merge_equivalent_exclusions
 from app.reports.robustness import report as robustness
 from app.stats.multiverse.space import ExclusionChoice, MultiverseSpace
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 from app.stats.robustness.reranking import ScoreChangeExperimentsFromRatings
-from app.stats.validation.rates import MEANING, WORLDS, NominalRateCheck, RecipeValidator
+from app.stats.validation.recipe_validator import MEANING, WORLDS, NominalRateCheck, RecipeValidator
 from app.stats.validation.studies import StudyPopulation
 from tests.stats.components.worlds import crossed
 
@@ -72,7 +72,7 @@ def test_exclusions_that_leave_the_same_ratings_are_one_and_the_others_are_told(
         ExclusionChoice("accepted", accepted_only=True),
         ExclusionChoice("without one", accepted_only=False, exclude=(one,)),
     )
-    space, same = merge_same_exclusions(MultiverseSpace(RECIPE, excluding), rows)
+    space, same = merge_equivalent_exclusions(MultiverseSpace(RECIPE, excluding), rows)
 
     assert [kept.name for kept in space.excluding] == ["all", "without one"]
     assert [(missing.choices, missing.reason) for missing in same] == [

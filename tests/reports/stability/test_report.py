@@ -17,15 +17,15 @@ from app.reports.inputs import named_recipes
 from app.reports.kit import store
 from app.reports.kit.processes import make_chunk_executor
 from app.reports.kit.render.representations import render_report
-from app.reports.kit.report import ReportWork, StoredReport
+from app.reports.kit.report import ReportComputation, StoredReport
 from app.reports.kit.request import ReportRequest
 from app.reports.kit.store import RequestAborted
 from app.reports.stability.options import StabilityIn, StudyDesignIn
 from app.reports.stability.report import EARLIER, REPORT
 from app.reports.stability.view import StabilityView
 from app.services.jobs import jobs, report_requests
-from app.stats.stability.extraction import NotMultiplyRated
-from app.stats.stability.request import riley_2024_designs
+from app.stats.stability.multiply_rated_documents import NoMultiplyRatedDocuments
+from app.stats.stability.request import make_riley_2024_designs
 from app.storage import embedded
 from tests.spine import Spine, fresh
 from tests.stats.stability.worlds import as_mqm, made_up
@@ -126,7 +126,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
     options = with_seed(15).model_copy(update={"documents": None})
     with spine.database.transaction() as session:
         lookup = store.look_up_report(session, request(options))
-        recipe = named_recipes.find_recipe(session, "thrice", options.recipe)
+        recipe = named_recipes.resolve_recipe(session, "thrice", options.recipe)
     given = {"request": asdict(options.to_request()), "recipe": recipe.as_json()}
     del given["request"]["open_counts"]
     before = jobs.JobRequest(
@@ -138,7 +138,7 @@ def test_a_job_that_was_begun_by_the_version_before_goes_on_with_the_chunks_that
     work = load_job_work(spine.database, before)
     finished = store.assemble_report_from_chunks(work, [work.chunk(n) for n in range(work.n_chunks)])
     assert finished == stored(spine, options).body
-    assert report_requests.find_report_kind_of_job(before.kind) is REPORT
+    assert report_requests.get_report_kind_of_job(before.kind) is REPORT
 
 
 def test_the_second_answer_comes_from_the_store_and_costs_nothing(spine: Spine) -> None:
@@ -185,13 +185,13 @@ def test_work_that_is_stopped_stores_nothing(spine: Spine) -> None:
 def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
     closed: list[bool] = []
 
-    def watched(work: ReportWork[bytes]) -> Iterator[bytes]:
+    def watched(work: ReportComputation[bytes]) -> Iterator[bytes]:
         try:
             yield from store.compute_chunks_serially(work)
         finally:
             closed.append(True)
 
-    work = ReportWork(3, lambda number: bytes([number]), b"".join)
+    work = ReportComputation(3, lambda number: bytes([number]), b"".join)
     assert (
         store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False, execute=watched) == b"\0\1\2"
     )
@@ -206,7 +206,7 @@ def test_whoever_computes_chunks_is_told_when_the_work_is_stopped() -> None:
 def test_what_cannot_be_simulated_is_refused(spine: Spine) -> None:
     with pytest.raises(NotFound):
         stored(spine, campaign="nowhere")
-    with pytest.raises(NotMultiplyRated):
+    with pytest.raises(NoMultiplyRatedDocuments):
         stored(spine, campaign="once")
     with pytest.raises(Invalid) as refused:
         stored(spine, SMALL.model_copy(update={"recipe": "nothing"}))
@@ -297,7 +297,8 @@ def test_pictures_show_every_design_with_what_it_finds_and_are_the_same_twice(sp
 
 def test_many_designs_have_a_panel_for_each_assignment(spine: Spine) -> None:
     designs = [
-        StudyDesignIn(grouping=each.assignment.grouping, normalize=each.normalize) for each in riley_2024_designs()[:12]
+        StudyDesignIn(grouping=each.assignment.grouping, normalize=each.normalize)
+        for each in make_riley_2024_designs()[:12]
     ]
     drawn = shown(view(spine, SMALL.model_copy(update={"designs": designs, "documents": [8], "studies": 10})), "svg")
     texts = ["".join(t.itertext()) for t in ET.fromstring(drawn).iter(f"{SVG}text")]  # noqa: S314, our own

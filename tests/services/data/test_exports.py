@@ -184,7 +184,7 @@ def test_surplus_counts_as_little_after_it_was_written_and_read(spine: Spine) ->
 def test_every_file_has_a_name_and_a_type_that_say_how_to_open_it() -> None:
     opened = {}
     for name in exports.list_writable_formats():
-        target = exports.find_export_file_type(name)
+        target = exports.get_export_file_type(name)
         ending = target.suffix.rpartition(".")[2]
         opened[target.suffix] = target.media_type
         assert ending in exports.MEDIA_TYPES, name

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.domain.errors import Invalid
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.captions import HUMANS_COUNT
@@ -89,6 +89,6 @@ def test_a_ranking_says_that_human_translations_count_among_the_pairs(
     if campaign == "without":
         spine.take("without", "mqm-tsv", MQM.encode())
     body = spine.body(campaign, "recommended", **options)
-    view = ranking_view.read_ranking_view(body)
+    view = ranking_view.parse_ranking_view_json(body)
     assert (HUMANS_COUNT in view.notes) == told
-    assert (captions.make_sentence(HUMANS_COUNT) in ranking_captions.make_caption(view)) == told
+    assert (text_formatting.make_sentence(HUMANS_COUNT) in ranking_captions.make_caption(view)) == told

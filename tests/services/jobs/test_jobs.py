@@ -146,9 +146,9 @@ def test_a_paused_worker_that_wakes_cannot_damage_a_result(
     drained(spine.database, most=2)
     if broken:  # its look at the job was before the others stored anything
         monkeypatch.setattr(stored, "has_chunk_result", lambda *_: False)
-    late.compute_entry(taken.task, taken.job_id, taken.n)
+    late.compute_queue_entry(taken.task, taken.job_id, taken.n)
     drained(spine.database)
-    late.compute_entry(taken.task, taken.job_id, taken.n)
+    late.compute_queue_entry(taken.task, taken.job_id, taken.n)
     drained(spine.database)
 
     same = now(spine, job).state == "done" and report_of(spine, job) == expected
@@ -161,7 +161,7 @@ def test_everything_may_be_done_twice(spine: Spine) -> None:
     one, other = QueueEntryComputer(spine.database, "one"), QueueEntryComputer(spine.database, "other")
     for task, n in [("prepare", None), *(("chunk", n) for n in range(4)), ("finish", None)]:
         for computer in (one, other, one):
-            computer.compute_entry(task, job.number, n)
+            computer.compute_queue_entry(task, job.number, n)
     assert now(spine, job).done == now(spine, job).total == 4
     assert report_of(spine, job) == expected
     drained(spine.database)
@@ -171,9 +171,9 @@ def test_everything_may_be_done_twice(spine: Spine) -> None:
 def test_who_computed_how_many_is_told(spine: Spine) -> None:
     job = ask(spine)
     one, other = QueueEntryComputer(spine.database, "one"), QueueEntryComputer(spine.database, "other")
-    one.compute_entry("prepare", job.number)
+    one.compute_queue_entry("prepare", job.number)
     for n in range(4):
-        (one if n == 2 else other).compute_entry("chunk", job.number, n)
+        (one if n == 2 else other).compute_queue_entry("chunk", job.number, n)
     drained(spine.database)
     assert now(spine, job).workers == {"one": 1, "other": 3}
 

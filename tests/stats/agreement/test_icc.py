@@ -10,8 +10,12 @@ import itertools
 import numpy as np
 import pytest
 
-from app.stats.agreement.components import UnitRaterVariances, fit_unit_rater_variances, joint_category_probabilities
-from app.stats.agreement.icc import TwoWay, find_complete_block, icc_one_way, icc_two_way
+from app.stats.agreement.icc import TwoWay, find_largest_complete_block, icc_one_way, icc_two_way
+from app.stats.agreement.unit_rater_variances import (
+    UnitRaterVariances,
+    compute_joint_category_probabilities,
+    fit_unit_rater_variances,
+)
 from tests.stats.agreement.test_kappa import estimate
 from tests.stats.agreement.worlds import SHROUT_FLEISS, matrix, random_items, units
 
@@ -22,7 +26,7 @@ TWO_WAY: tuple[TwoWay, ...] = ("A1", "C1", "Ak", "Ck")
 
 def six(items: list[list[float | None]]) -> dict[str, float]:
     data = units(items)
-    block = find_complete_block(data)
+    block = find_largest_complete_block(data)
     assert block is not None
     found = {form: float(icc_two_way(block, form)(data.equal_document_weights())[0]) for form in TWO_WAY}
     return found | {
@@ -66,10 +70,10 @@ def test_one_way_on_unequal_numbers_of_ratings_is_the_analysis_of_variance() -> 
 
 def test_the_complete_block_is_the_largest_of_raters_who_share_units() -> None:
     items: list[list[float | None]] = [[1.0, 2, None], [2.0, 2, None], [3.0, 1, 2], [None, 1, 2], [5.0, None, None]]
-    block = find_complete_block(units(items))
+    block = find_largest_complete_block(units(items))
     assert block is not None
     assert (block.raters, block.values.tolist()) == (("r0", "r1"), [[1, 2], [2, 2], [3, 1]])
-    assert find_complete_block(units([[1.0, None], [None, 2.0]])) is None
+    assert find_largest_complete_block(units([[1.0, None], [None, 2.0]])) is None
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -84,7 +88,7 @@ def test_the_complete_block_is_the_one_that_trying_them_all_finds(seed: int) -> 
     }
     wanted = max(size, key=lambda some: (size[some] * len(some), size[some], [-r for r in some]))
     rows = [[row[r] for r in wanted] for row, one in zip(items, rated, strict=True) if set(wanted) <= one]
-    block = find_complete_block(units(items))
+    block = find_largest_complete_block(units(items))
     assert block is not None
     assert (block.raters, block.values.tolist()) == (tuple(f"r{r}" for r in wanted), rows)
 
@@ -132,7 +136,7 @@ def test_expected_agreement_on_simulated_scores_is_what_is_observed() -> None:
     categories = np.digitize(scores, [-2.0, 1.0, 4.0])
     shares = np.bincount(categories.ravel(), minlength=4) / categories.size
     observed = np.mean(categories[:, 0] == categories[:, 1])
-    assert np.trace(joint_category_probabilities(shares, c.icc_agreement)) == pytest.approx(observed, abs=0.03)
+    assert np.trace(compute_joint_category_probabilities(shares, c.icc_agreement)) == pytest.approx(observed, abs=0.03)
 
 
 def test_no_model_without_variation_or_a_second_rater() -> None:

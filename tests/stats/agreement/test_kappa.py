@@ -12,10 +12,10 @@ import pytest
 
 from app.stats.agreement.kappa import (
     Weights,
-    agreement_weights,
-    chance_agreement_within_steps,
+    compute_chance_agreement_within_steps,
     fleiss_kappa,
     gwet_ac,
+    make_agreement_weights,
     tolerance_kappa,
 )
 from app.stats.agreement.pairs import cohen_kappa
@@ -32,14 +32,14 @@ def estimate(of_documents: object, over: ValuesByUnit) -> float:
 
 @pytest.mark.parametrize(("t", "published"), GRUNDKIEWICZ_TABLE_5.items())
 def test_chance_agreement_is_exactly_table_5(t: int, published: float) -> None:
-    assert chance_agreement_within_steps(100, t) == published
+    assert compute_chance_agreement_within_steps(100, t) == published
 
 
 @pytest.mark.parametrize("t", GRUNDKIEWICZ_TABLE_5)
 def test_chance_agreement_is_the_sum_that_the_paper_means_not_the_one_it_prints(t: int) -> None:
     meant = sum(min(i + t, 100) - max(i - t, 1) + 1 for i in range(1, 101)) / 100**2
     printed = sum(min(i + t, 100) - max(i - t, 0) + 1 for i in range(1, 101)) / 100**2
-    assert chance_agreement_within_steps(100, t) == pytest.approx(meant, abs=1e-15)
+    assert compute_chance_agreement_within_steps(100, t) == pytest.approx(meant, abs=1e-15)
     assert printed == pytest.approx(PRINTED[t], abs=1e-12)
     assert printed > meant
 
@@ -57,12 +57,12 @@ def test_chance_agreement_is_the_sum_that_the_paper_means_not_the_one_it_prints(
     ],
 )
 def test_chance_agreement_on_other_scales_follows_their_levels(levels: int, steps: int, chance: float) -> None:
-    assert chance_agreement_within_steps(levels, steps) == pytest.approx(chance, abs=5e-7)
+    assert compute_chance_agreement_within_steps(levels, steps) == pytest.approx(chance, abs=5e-7)
 
 
 def test_kappa_is_not_defined_where_all_values_agree() -> None:
     with pytest.raises(ValueError, match="within the tolerance"):
-        chance_agreement_within_steps(5, 4)
+        compute_chance_agreement_within_steps(5, 4)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_kappa_is_not_defined_where_all_values_agree() -> None:
     [(0, 0.134199), (5, 0.200128), (10, 0.286606), (15, 0.199680), (20, 0.095841), (25, 0.227799), (30, 0.408459)],
 )
 def test_f9_kappa_with_tolerance(t: int, kappa: float) -> None:
-    found = tolerance_kappa(units(F9), t, chance=chance_agreement_within_steps(100, t))
+    found = tolerance_kappa(units(F9), t, chance=compute_chance_agreement_within_steps(100, t))
     assert estimate(found, units(F9)) == pytest.approx(kappa, abs=5e-7)
 
 
@@ -123,7 +123,7 @@ def pairs_of(items: list[list[float | None]]) -> list[list[tuple[float, float]]]
 @pytest.mark.parametrize("weights", ["identity", "linear", "quadratic"])
 def test_fleiss_and_gwet_agree_with_loops_on_unequal_numbers_of_ratings(seed: int, weights: Weights) -> None:
     items = random_items(seed)
-    like = agreement_weights(6, weights)
+    like = make_agreement_weights(6, weights)
     rows = [[int(v) for v in row if v is not None] for row in items]
     rows = [row for row in rows if len(row) > 1]
     agree = [[like[a, b] for a, b in combinations(row, 2)] for row in rows]
@@ -156,7 +156,7 @@ def test_documents_drawn_twice_count_as_if_they_were_there_twice() -> None:
     items = random_items(3, n=12)
     once, twice = units(items, per_document=3), units(items + items[:3], per_document=3)
     weights = np.array([[2.0, 1, 1, 1]])
-    chance = chance_agreement_within_steps(6, 1)
+    chance = compute_chance_agreement_within_steps(6, 1)
     for make in (
         lambda u: tolerance_kappa(u, 1),
         lambda u: tolerance_kappa(u, 1, chance=chance),

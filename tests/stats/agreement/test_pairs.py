@@ -10,7 +10,7 @@ from scipy import stats
 
 from app.stats.agreement import bootstrap, pairs, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
-from app.stats.agreement.intra import (
+from app.stats.agreement.self_agreement import (
     compute_self_agreement,
     pair_consecutive_ratings,
     pair_ratings_of_duplicate_systems,
@@ -139,7 +139,7 @@ def test_more_pairs_than_are_held_are_refused_and_one_fewer_are_not(monkeypatch:
     data = make_segment_units(repeated(rows), repeated="first")
     for most, refused in ((2, True), (3, False), (4, False)):
         monkeypatch.setattr(pairs, "MOST_PAIRS", most)
-        assert pairs.has_too_many_pairs(data) is refused
+        assert pairs.has_too_many_value_pairs(data) is refused
         with pytest.raises(ValueError, match="too many pairs") if refused else nullcontext():
             pairs.list_value_pairs(data)
 
@@ -169,7 +169,7 @@ def test_means_of_segments_are_one_unit_a_document_and_system() -> None:
 
 def test_draws_are_the_same_for_the_same_seed_and_part_only() -> None:
     data = units(random_items(1), per_document=4)
-    one, again, other = (bootstrap.bootstrap_document_counts(data, 5, seed=3, part=p) for p in (0, 0, 1))
+    one, again, other = (bootstrap.bootstrap_document_counts(data, 5, seed=3, chunk=p) for p in (0, 0, 1))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, other)
     assert (one.sum(axis=1) == np.unique(data.with_two_or_more_values().document).size).all()
@@ -207,7 +207,7 @@ def test_intervals_of_alpha_cover_the_value_of_the_population() -> None:
         data = units(drawn(40), per_document=5)
         of = krippendorff_alpha(data, "interval")
         low, high = bootstrap.percentile_interval(
-            of(bootstrap.bootstrap_document_counts(data, 400, seed=run, part=0)), 0.95
+            of(bootstrap.bootstrap_document_counts(data, 400, seed=run, chunk=0)), 0.95
         )
         hits += low <= 2 / 3 <= high
     assert 0.88 <= hits / 200 <= 0.99

@@ -13,7 +13,7 @@ from app.reports.document_scores import report as document_scores
 from app.stats.agreement import score_distributions as spread
 from app.stats.agreement.document_scores import (
     correlate_document_with_segment_scores,
-    document_score_pearson,
+    document_segment_score_pearson,
     join_document_and_segment_scores,
 )
 from app.stats.agreement.units import make_document_units_from_segments, make_segment_units
@@ -78,7 +78,7 @@ def test_correlations_of_every_summary_are_those_of_scipy(part: str) -> None:
     assert found.pearson == pytest.approx(stats.pearsonr(x, y).statistic)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic)
     assert found.kendall == pytest.approx(stats.kendalltau(x, y).statistic)
-    of = document_score_pearson(data, part, np.ones(data.n_document_scores, dtype=np.bool_))
+    of = document_segment_score_pearson(data, part, np.ones(data.n_document_scores, dtype=np.bool_))
     assert of(np.ones((1, data.n_documents)))[0] == pytest.approx(found.pearson)
 
 

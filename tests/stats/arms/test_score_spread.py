@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.reports.presentations.matching import ConditionRowsWithTexts, match_rows_across_conditions
-from app.stats.arms.score_spread import compute_score_spreads_by_document_length, mask_compared_rows
+from app.stats.arms.score_spread import compute_score_spreads_by_document_length, mask_ratings_compared_between_arms
 from app.stats.ratings import RatingRole, Ratings
 
 
@@ -53,7 +53,10 @@ def test_spreads_are_those_of_adding_up_by_hand(seed: int) -> None:
 def test_a_document_with_a_control_item_goes_whole_and_only_for_its_rater(seed: int) -> None:
     rows = drawn(seed)
     met = {(int(rows.rater[k]), int(rows.document[k])) for k in range(len(rows)) if rows.role[k] != RatingRole.RATING}
-    kept, every = mask_compared_rows(rows, controls=False), mask_compared_rows(rows, controls=True)
+    kept, every = (
+        mask_ratings_compared_between_arms(rows, with_controls=False),
+        mask_ratings_compared_between_arms(rows, with_controls=True),
+    )
     for k in range(len(rows)):
         assert every[k] == (rows.role[k] == RatingRole.RATING)
         assert kept[k] == (every[k] and (int(rows.rater[k]), int(rows.document[k])) not in met)

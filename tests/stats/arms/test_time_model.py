@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.stats.arms.time_model import JudgmentTimeModel, JudgmentTimes, fit_time_model
+from app.stats.arms.time_model import JudgmentTimeModel, TimeModelObservations, fit_time_model
 
 
 def work(
@@ -18,7 +18,7 @@ def work(
     arm: float = 0.4,
     own: float = 0.2,
     cross: bool = True,
-) -> JudgmentTimes:
+) -> TimeModelObservations:
     """Every document by two raters, its six segments each; arms crossed with documents or with raters.
 
     arm: log of how many times as long condition 1 takes. own: SD of how raters differ in that.
@@ -37,10 +37,12 @@ def work(
     log += rng.normal(0, 0.3, raters)[rater] + rng.normal(0, own, (raters, 2))[rater, condition]
     log += rng.normal(0, 0.2, documents)[d] + rng.normal(0, 0.5, d.size)
     codes = [x.astype(np.int32) for x in (rater, d, condition, g + 1)]
-    return JudgmentTimes(np.exp(log), codes[0], codes[1], codes[2], words, errors, codes[3], at.astype(np.int64))
+    return TimeModelObservations(
+        np.exp(log), codes[0], codes[1], codes[2], words, errors, codes[3], at.astype(np.int64)
+    )
 
 
-def fitted(given: JudgmentTimes) -> JudgmentTimeModel:
+def fitted(given: TimeModelObservations) -> JudgmentTimeModel:
     found = fit_time_model(given)
     assert isinstance(found, JudgmentTimeModel)
     return found
@@ -90,7 +92,7 @@ def test_what_is_unknown_or_constant_is_left_out_and_said() -> None:
 def test_the_order_of_the_rows_and_the_names_of_raters_do_not_matter() -> None:
     given = work(4)
     order = np.random.default_rng(1).permutation(given.seconds.size)
-    turned = JudgmentTimes(*(getattr(given, name)[order] for name in JudgmentTimes.__slots__))
+    turned = TimeModelObservations(*(getattr(given, name)[order] for name in TimeModelObservations.__slots__))
     named = replace(turned, rater=(17 - 2 * turned.rater).astype(np.int32))
     one, other = fitted(given), fitted(named)
     for a, b in zip(one.effects, other.effects, strict=True):
@@ -99,7 +101,7 @@ def test_the_order_of_the_rows_and_the_names_of_raters_do_not_matter() -> None:
 
 def test_little_or_nothing_to_fit_is_said_in_words() -> None:
     given = work(5)
-    few = JudgmentTimes(*(getattr(given, name)[:20] for name in JudgmentTimes.__slots__))
+    few = TimeModelObservations(*(getattr(given, name)[:20] for name in TimeModelObservations.__slots__))
     assert fit_time_model(few) == "fewer than 30 timed judgments"
     assert (
         fit_time_model(replace(given, seconds=np.full(given.seconds.size, 8.0))) == "every judgment took the same time"

@@ -22,7 +22,7 @@ from app.stats.arms.times import (
 )
 from app.stats.document_lengths import LENGTHS, format_segment_count_range
 from app.stats.ratings import RatingLevel, Ratings
-from app.stats.timing.timing import percent_change, summarize_trimmed_durations
+from app.stats.timing.work_time import compute_mean_duration_percent_change, summarize_trimmed_durations
 
 
 def drawn(seed: int) -> TimedJudgments:
@@ -106,7 +106,7 @@ def test_every_length_of_a_document_is_in_one_of_the_published_classes() -> None
 def test_a_change_is_that_of_unrounded_means() -> None:
     """Table 2 of Grundkiewicz et al. 2021: 00:16 to 00:24 is 47.4 %, not the 50 % of the rounded figures."""
     before, after = summarize_trimmed_durations(np.full(9, 16.2)), summarize_trimmed_durations(np.full(9, 23.88))
-    assert percent_change(before, after) == pytest.approx(47.4, abs=0.05)
+    assert compute_mean_duration_percent_change(before, after) == pytest.approx(47.4, abs=0.05)
 
 
 def test_raters_of_both_conditions_are_compared_with_themselves() -> None:

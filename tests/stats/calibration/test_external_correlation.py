@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from app.stats.calibration.external_correlation import (
+    compute_held_out_r_squared,
     correlate_over_language_pairs,
     draw_split_halves,
-    held_out_r_squared,
 )
 
 
@@ -25,7 +25,7 @@ def test_held_out_halves_against_scikit_learn() -> None:
     for own in fitted:
         model = LinearRegression().fit(x[own, None], y[own])
         theirs.append(r2_score(y[~own], model.predict(x[~own, None])))
-    assert held_out_r_squared(x, y, fitted) == pytest.approx(np.array(theirs))
+    assert compute_held_out_r_squared(x, y, fitted) == pytest.approx(np.array(theirs))
     found = correlate_over_language_pairs(x, y, rng=rng)
     assert found.r_squared == pytest.approx((found.pearson or 0) ** 2)
     assert found.split_half == pytest.approx(np.mean(theirs), abs=0.15)

@@ -7,8 +7,8 @@ import pytest
 
 from app.stats.calibration.item_selection import (
     choose_calibration_items,
+    compute_unit_median_and_deviation,
     divide_scale_into_strata,
-    unit_median_and_deviation,
 )
 from app.stats.ratings import ScoreScale
 from tests.stats.agreement.worlds import units
@@ -28,7 +28,7 @@ def test_the_most_agreed_about_of_each_level_come_first() -> None:
 
 
 def test_spread_is_around_the_median() -> None:
-    middle, spread = unit_median_and_deviation(units([[2, 3, 4]]))
+    middle, spread = compute_unit_median_and_deviation(units([[2, 3, 4]]))
     assert (middle[0], spread[0]) == (3, pytest.approx(np.sqrt(2 / 3)))
 
 

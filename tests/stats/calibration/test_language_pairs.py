@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 
 from app.stats.agreement.units import ValuesByUnit
+from app.stats.calibration.calibration_lines import METHODS, explain_unavailable_method
 from app.stats.calibration.language_pairs import (
     CalibrationPairRatings,
     LanguagePairRatings,
     calibrate_by_rater,
     calibrate_systems,
+    compute_default_calibration_target,
     compute_language_pair_fixed_points,
-    default_calibration_target,
+    compute_mean_of_medians,
     draw_language_pair_bootstrap,
-    mean_of_medians,
 )
-from app.stats.calibration.lines import METHODS, explain_unavailable_method
 from app.stats.calibration.raters import (
+    compute_median_consensus_by_unit,
     compute_rater_offsets,
-    median_consensus_by_unit,
     standardize_raters_by_calibration,
 )
 from tests.stats.agreement.worlds import random_items, units
@@ -50,7 +50,7 @@ def test_the_shift_of_a_rater_is_consensus_minus_mean() -> None:
 
 def test_offsets_against_a_slow_twin() -> None:
     items = random_items(5)
-    found = compute_rater_offsets(of(items), median_consensus_by_unit(of(items)))
+    found = compute_rater_offsets(of(items), compute_median_consensus_by_unit(of(items)))
     middle = [median(v for v in row if v is not None) if any(v is not None for v in row) else None for row in items]
     for r, one in enumerate(found):
         mine = [(row[r], m) for row, m in zip(items, middle, strict=True) if row[r] is not None]
@@ -79,14 +79,14 @@ def test_who_gave_one_score_to_the_calibration_items_has_no_z() -> None:
 
 
 def test_medians_over_raters_then_means_over_pairs() -> None:
-    assert mean_of_medians(of([[1, 2], [5, 5], [1, None]])) == pytest.approx((1.5 + 5 + 1) / 3)
-    assert np.isnan(mean_of_medians(of([[None]])))
+    assert compute_mean_of_medians(of([[1, 2], [5, 5], [1, None]])) == pytest.approx((1.5 + 5 + 1) / 3)
+    assert np.isnan(compute_mean_of_medians(of([[None]])))
 
 
 def test_a_language_of_lenient_raters_comes_back_to_the_scale() -> None:
     plain, lenient = judged(), judged(lenient=0.7)
-    target = default_calibration_target([plain])
-    assert target == pytest.approx(mean_of_medians(plain.humans))
+    target = compute_default_calibration_target([plain])
+    assert target == pytest.approx(compute_mean_of_medians(plain.humans))
     values = []
     for one in (plain, lenient):
         here = compute_language_pair_fixed_points(one, target)

@@ -9,7 +9,7 @@ import pytest
 
 from app.reports.components.lines import list_system_contrasts
 from app.stats.components import degrees_of_freedom
-from app.stats.components.bootstrap import variance_component_interval
+from app.stats.components.bootstrap import compute_variance_component_interval
 from app.stats.components.fit import VarianceComponentsFit, fit_variance_components
 from app.stats.ratings import Ratings
 from tests.stats.components import lme4
@@ -34,7 +34,7 @@ def by_lmer(found: VarianceComponentsFit, folder: Path) -> list[float]:
 def agrees(found: VarianceComponentsFit, folder: Path) -> None:
     difference, error, nu, *components = by_lmer(found, folder)
     assert found.contrast(0, 1) == (pytest.approx(difference, abs=1e-3), pytest.approx(error, rel=2e-3))
-    assert degrees_of_freedom.satterthwaite_degrees(found)[0, 1] == pytest.approx(nu, rel=0.01)
+    assert degrees_of_freedom.compute_satterthwaite_degrees(found)[0, 1] == pytest.approx(nu, rel=0.01)
     ours = [found.components[term] for term in found.components if term not in found.at_bound]
     assert ours == pytest.approx(components, rel=0.02, abs=0.005)
 
@@ -80,7 +80,7 @@ def balanced(documents: int, *, raters: int = 1, seed: int = 0, gap: float = 0.0
 def test_one_rater_and_balanced_documents_have_one_degree_less_than_there_are() -> None:
     """It was the normal distribution."""
     found = fit_variance_components(balanced(8))
-    assert degrees_of_freedom.satterthwaite_degrees(found)[0, 1] == pytest.approx(7, rel=0.02)
+    assert degrees_of_freedom.compute_satterthwaite_degrees(found)[0, 1] == pytest.approx(7, rel=0.02)
 
 
 def claims(runs: int, *, documents: int, raters: int, spread: float, first: int) -> float:
@@ -108,6 +108,6 @@ def test_tests_of_the_model_hold_their_level(documents: int, raters: int, spread
 
 def test_an_interval_of_draws_leaves_as_many_out_on_either_side() -> None:
     draws = [{"rater": float(n), "residual": 1.0} for n in range(101)]
-    assert variance_component_interval(draws, "rater") == pytest.approx((2.5, 97.5))
-    assert variance_component_interval(draws, "rater", level=0.8) == pytest.approx((10.0, 90.0))
-    assert variance_component_interval(draws, "residual") == (1.0, 1.0)
+    assert compute_variance_component_interval(draws, "rater") == pytest.approx((2.5, 97.5))
+    assert compute_variance_component_interval(draws, "rater", level=0.8) == pytest.approx((10.0, 90.0))
+    assert compute_variance_component_interval(draws, "residual") == (1.0, 1.0)

@@ -10,7 +10,7 @@ import pytest
 
 from app.stats.components.fit import ModelNotEstimable, VarianceComponentsFit, fit_variance_components
 from app.stats.components.likelihood import MixedModelEquations
-from app.stats.components.observations import make_observations
+from app.stats.components.observations import make_model_observations
 from app.stats.components.optimum import minimize_reml
 from app.stats.components.terms import encode_term_levels
 from app.stats.ratings import Ratings
@@ -84,7 +84,7 @@ def _only(ratings: Ratings, terms: tuple[str, ...]) -> VarianceComponentsFit:
     """The model with these terms only, by the same criterion."""
     from app.stats.components import fit as module
 
-    rows = make_observations(ratings)
+    rows = make_model_observations(ratings)
     arranged = module.make_model_layout(rows, terms)
     reached = minimize_reml(MixedModelEquations(arranged, dict.fromkeys(terms, 1.0)), rows.score, close=1e-8)
     return module._fit_from_optimum(rows, arranged, reached, ())

@@ -14,8 +14,8 @@ from app.stats.components.generalizability import (
     make_planning_components,
     make_planning_components_from_fit,
 )
-from app.stats.components.observations import make_observations
-from app.stats.planning.planning import StudyLayout, contrast_variance
+from app.stats.components.observations import make_model_observations
+from app.stats.planning.power_and_cost import StudyLayout, compute_contrast_variance
 from app.stats.ratings import Ratings
 from tests.stats.components.worlds import crossed
 
@@ -32,7 +32,7 @@ def closed_form(fitted: VarianceComponentsFit) -> float:
     """Standard error of a contrast in a study of the same size, from the components alone."""
     rows = fitted.rows
     layout = StudyLayout(rows.mean_sampled_units_per_system, rows.n_segments / rows.n_sampled_units, len(rows.raters))
-    return sqrt(contrast_variance(make_planning_components_from_fit(fitted, source="own"), layout))
+    return sqrt(compute_contrast_variance(make_planning_components_from_fit(fitted, source="own"), layout))
 
 
 def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> None:
@@ -47,9 +47,9 @@ def test_what_documents_of_one_system_add_does_not_cancel_in_differences() -> No
 
 
 def test_a_study_of_the_same_size_has_the_documents_of_a_system_not_those_of_all() -> None:
-    rows = make_observations(apart())
+    rows = make_model_observations(apart())
     assert (rows.n_sampled_units, rows.mean_sampled_units_per_system) == (60, 20)
-    whole = make_observations(crossed(1))
+    whole = make_model_observations(crossed(1))
     assert whole.mean_sampled_units_per_system == whole.n_sampled_units == 6
 
 

@@ -10,7 +10,7 @@ from app.stats.components import optimum as searching
 from app.stats.components.fit import fit_variance_components_to_rows
 from app.stats.components.layout import make_model_layout
 from app.stats.components.likelihood import MixedModelEquations, evaluate_reml
-from app.stats.components.observations import make_observations
+from app.stats.components.observations import make_model_observations
 from app.stats.components.optimum import HIGHEST, LOWEST, minimize_reml
 from app.stats.components.terms import select_identifiable_terms
 from app.stats.ratings import Floats
@@ -22,7 +22,7 @@ STARTS = (LOWEST, 0.01, 1.0, 100.0)
 @pytest.mark.parametrize("variance", [{}, {"rater": 2.0, "segment": 0.5}, {"rater": 90.0, "doc_system": 0.2}])
 @pytest.mark.parametrize("ratings", [1, 2])
 def test_it_ends_where_a_general_optimizer_ends(ratings: int, variance: dict[str, float]) -> None:
-    rows = make_observations(crossed(4, documents=8, ratings=ratings, missing=0.1, variance=variance))
+    rows = make_model_observations(crossed(4, documents=8, ratings=ratings, missing=0.1, variance=variance))
     terms = select_identifiable_terms(rows).terms
     arranged = make_model_layout(rows, terms)
 
@@ -42,7 +42,7 @@ def test_it_ends_where_a_general_optimizer_ends(ratings: int, variance: dict[str
 
 
 def test_terms_that_are_held_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = make_observations(crossed(4, documents=8, variance={"rater": 2.0, "segment": 0.5}))
+    rows = make_model_observations(crossed(4, documents=8, variance={"rater": 2.0, "segment": 0.5}))
     terms = select_identifiable_terms(rows).terms
     start = MixedModelEquations(make_model_layout(rows, terms), dict.fromkeys(terms, 1.0))
     assert minimize_reml(start, rows.score, close=1e-8, held=frozenset({"rater"})).equations.ratios["rater"] == 1.0
@@ -56,7 +56,7 @@ def test_terms_that_are_held_stay(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_few_systems_raters_and_documents_end_somewhere(systems: int, ratings: int, documents: int) -> None:
     """The curvature may be singular there: two terms that differ in no row, or a term without a residual."""
     for seed in range(4):
-        rows = make_observations(crossed(seed, documents=documents, systems=systems, ratings=ratings, raters=3))
+        rows = make_model_observations(crossed(seed, documents=documents, systems=systems, ratings=ratings, raters=3))
         if len(rows) > len(rows.systems):
             fitted = fit_variance_components_to_rows(rows)
             assert all(np.isfinite(value) and value >= 0 for value in fitted.components.values())
@@ -67,13 +67,13 @@ def test_few_systems_raters_and_documents_end_somewhere(systems: int, ratings: i
 def test_scores_that_leave_nothing_to_curve_have_a_fit(seed: int, systems: int, documents: int, ratings: int) -> None:
     """A handful of whole scores, some of which the terms explain to the last digit: a Cholesky factor failed there."""
     drawn = crossed(seed, documents=documents, systems=systems, ratings=ratings, raters=3, variance={"doc": 3.0})
-    fitted = fit_variance_components_to_rows(make_observations(drawn.with_scores(np.round(drawn.score))))
+    fitted = fit_variance_components_to_rows(make_model_observations(drawn.with_scores(np.round(drawn.score))))
     assert fitted.converged
     assert all(np.isfinite(value) for value in fitted.components.values())
 
 
 def test_terms_that_say_the_same_share_what_they_explain() -> None:
-    rows = make_observations(crossed(4, documents=8, ratings=1, variance={"doc": 2.0}))
+    rows = make_model_observations(crossed(4, documents=8, ratings=1, variance={"doc": 2.0}))
     arranged = make_model_layout(rows, ("doc", "rater_doc"))  # one rater a document: both have the same levels
     reached = minimize_reml(MixedModelEquations(arranged, {"doc": 1.0, "rater_doc": 1.0}), rows.score, close=1e-8)
     alone = minimize_reml(MixedModelEquations(make_model_layout(rows, ("doc",)), {"doc": 1.0}), rows.score, close=1e-8)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.stats.components.observations import ModelObservations, make_observations
+from app.stats.components.observations import ModelObservations, make_model_observations
 from app.stats.components.terms import TERMS, encode_term_levels
 from app.stats.ratings import Floats, Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
@@ -80,7 +80,7 @@ def crossed(
 
 def drawn(rng: np.random.Generator, ratings: Ratings, variance: dict[str, float]) -> Floats:
     """Random effects of every row, in the order of the ratings."""
-    rows = make_observations(ratings)
+    rows = make_model_observations(ratings)
     place = np.lexsort((ratings.rater, ratings.system, ratings.segment, ratings.document))
     found = rng.normal(0, np.sqrt(variance.get("residual", 1.0)), len(ratings))
     for term in TERMS:
@@ -90,4 +90,6 @@ def drawn(rng: np.random.Generator, ratings: Ratings, variance: dict[str, float]
 
 
 def laid(seed: int, missing: float = 0.2) -> ModelObservations:
-    return make_observations(crossed(seed, missing=missing, variance={"rater": 1.0, "segment": 0.5, "doc_system": 0.3}))
+    return make_model_observations(
+        crossed(seed, missing=missing, variance={"rater": 1.0, "segment": 0.5, "doc_system": 0.3})
+    )

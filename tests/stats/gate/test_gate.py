@@ -13,7 +13,14 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.domain.recipe import NAMED
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
-from app.stats.gate.gate import CONSTANT, Claim, GateDecision, GateRule, decide_claim, system_difference_by_document
+from app.stats.gate.gate import (
+    CONSTANT,
+    Claim,
+    GateDecision,
+    GateRule,
+    compute_system_difference_by_document,
+    decide_claim,
+)
 from app.stats.gate.replication import (
     forecast_claim_replication,
     select_multiply_rated_documents,
@@ -158,7 +165,7 @@ def rated(seed: int, *, raters: int, paired: bool = True, gap: float = 0.6) -> R
 def test_difference_and_error_are_those_of_the_ranking(paired: bool) -> None:
     rows = rated(2, raters=1, paired=paired)
     laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
-    apart = system_difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
+    apart = compute_system_difference_by_document(laid, 0, 1, rows.better_sign, paired=paired)
     ranking = rank_systems(rows, replace(NAMED["recommended"], normalize="none"))
     row = next(pair for pair in ranking.pairs if {pair.better, pair.worse} == {"A", "B"})
     sign = 1 if row.better == "A" else -1
@@ -190,7 +197,7 @@ def test_simulated_studies_and_the_forecast_agree_on_clear_and_on_open_claims() 
         rows = rated(4, raters=2, gap=gap)
         data = select_multiply_rated_documents(rows, 12)
         laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
-        apart = system_difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
+        apart = compute_system_difference_by_document(laid, 0, 1, rows.better_sign, paired=True)
         ahead = decide_claim(apart.sums, apart.weights, GateRule()).difference
         found = simulate_replication_chances(data, (0, 1), "none", GateRule(), difference=ahead, seed=1)
         told = forecast_claim_replication(apart.sums, apart.weights, GateRule())
@@ -263,7 +270,7 @@ def test_skewed_documents_are_let_through_less_often_than_by_t(name: str) -> Non
     """2,000 campaigns; t alone lets .12 of 60 skewed documents through and .11 of 12 of the weak null."""
     sixty = replace(WORLDS["skewed"], lengths=make_equal_document_lengths(60))
     found = gate_error_rate(sixty if name == "sixty" else WORLDS[name], GateRule("better"), n=2000, seed=3)
-    assert found.low <= WORST[name], found.rate
+    assert found.lower_bound <= WORST[name], found.rate
     assert found.rate <= WORST[name] + 0.01
 
 

@@ -24,4 +24,4 @@ def test_clubsandwich_finds_the_same_error_and_degrees(lengths: list[int], tmp_p
     error, degrees = ask("clubSandwich", script, {"document": document.tolist(), "score": score.tolist()}, tmp_path)
     sums = np.bincount(document, weights=score)
     assert float(by_document.estimate_ratio_precision(sums, n).error) == pytest.approx(error, rel=1e-10)
-    assert float(by_document.document_degrees_of_freedom(n, 0.0)) == pytest.approx(degrees, rel=1e-10)
+    assert float(by_document.compute_document_degrees_of_freedom(n, 0.0)) == pytest.approx(degrees, rel=1e-10)

@@ -24,8 +24,8 @@ def test_errors_and_degrees_are_those_of_plain_matrices(lengths: list[int], seed
     found = by_document.estimate_ratio_precision(sums, n)
     error, degrees = cr2(score, document, np.ones((document.size, 1)), np.ones(1), correlation)
     assert float(found.error) == pytest.approx(error, rel=1e-10)
-    assert float(by_document.document_degrees_of_freedom(n, correlation)) == pytest.approx(degrees, rel=1e-10)
-    assert float(found.degrees) == float(by_document.document_degrees_of_freedom(n, by_document.CORRELATION))
+    assert float(by_document.compute_document_degrees_of_freedom(n, correlation)) == pytest.approx(degrees, rel=1e-10)
+    assert float(found.degrees) == float(by_document.compute_document_degrees_of_freedom(n, by_document.CORRELATION))
 
 
 def test_rows_with_their_own_lengths_stand_side_by_side() -> None:
@@ -53,8 +53,8 @@ def test_equal_documents_have_one_degree_less_than_there_are_and_the_usual_error
 @pytest.mark.parametrize("scale", [1 / 7, 1 / 1000])
 def test_weights_of_any_scale_below_one_have_the_same_degrees(scale: float) -> None:
     n = np.array([4.0, 2.0, 1.0, 9.0, 1.0])
-    assert by_document.document_degrees_of_freedom(n * scale) == pytest.approx(
-        by_document.document_degrees_of_freedom(n)
+    assert by_document.compute_document_degrees_of_freedom(n * scale) == pytest.approx(
+        by_document.compute_document_degrees_of_freedom(n)
     )
 
 
@@ -62,15 +62,15 @@ def test_one_document_says_nothing_of_others() -> None:
     found = by_document.estimate_ratio_precision(np.array([[3.0, 0.0], [3.0, 1.0]]), np.array([[4, 0], [4, 1]]))
     assert np.isnan(found.error[0])
     assert found.degrees.tolist() == [0.0, pytest.approx(1.0)]
-    assert np.isnan(intervals.interval_half_widths(found, 0.05)[0])
+    assert np.isnan(intervals.compute_interval_half_widths(found, 0.05)[0])
 
 
 def test_effective_documents_and_the_largest_share_are_those_of_the_worked_example() -> None:
     n = np.array([60] + [3] * 19)
-    assert float(by_document.effective_document_count(n)) == pytest.approx(117**2 / (3600 + 19 * 9))
-    assert float(by_document.largest_document_share(n)) == pytest.approx(60 / 117)
-    assert float(by_document.effective_document_count(np.zeros(3))) == 0.0
-    assert float(by_document.largest_document_share(np.zeros(3))) == 0.0
+    assert float(by_document.compute_effective_document_count(n)) == pytest.approx(117**2 / (3600 + 19 * 9))
+    assert float(by_document.compute_largest_document_share(n)) == pytest.approx(60 / 117)
+    assert float(by_document.compute_effective_document_count(np.zeros(3))) == 0.0
+    assert float(by_document.compute_largest_document_share(np.zeros(3))) == 0.0
 
 
 @settings(max_examples=40, deadline=None)
@@ -85,10 +85,12 @@ def test_a_difference_over_own_segments_is_a_contrast_of_two_means(seed: int, do
     sums = np.array([np.bincount(document[system == s].astype(int), score[system == s], documents) for s in (0, 1)])
     design = np.eye(2)[system]
     error, _ = cr2(score, document, design, np.array([1.0, -1.0]), 0.0)
-    found = by_document.precision_of_difference((sums[0], sums[1]), (n[0], n[1]))
+    found = by_document.estimate_difference_precision((sums[0], sums[1]), (n[0], n[1]))
     assert float(found.error) == pytest.approx(error, rel=1e-10)
     # Degrees weigh the two variances as they were found; with these in the model the matrices say the same.
-    variances = [float((by_document.document_influences(x, m) ** 2).sum()) for x, m in zip(sums, n, strict=True)]
+    variances = [
+        float((by_document.compute_document_influences(x, m) ** 2).sum()) for x, m in zip(sums, n, strict=True)
+    ]
     scale = np.where(system == 0, variances[0] * n[0].sum(), variances[1] * n[1].sum())
     trace = [_trace(m) for m in n]
     scale = scale / np.where(system == 0, trace[0], trace[1])
@@ -130,7 +132,7 @@ def test_on_complete_data_the_error_of_two_scores_is_that_of_their_differences()
     rng = np.random.default_rng(3)
     sums, counts = rng.normal(size=(2, 9)), rng.integers(1, 9, size=9)
     paired = by_document.estimate_ratio_precision(sums[0] - sums[1], counts)
-    found = by_document.precision_of_difference((sums[0], sums[1]), (counts, counts))
+    found = by_document.estimate_difference_precision((sums[0], sums[1]), (counts, counts))
     assert float(found.error) == pytest.approx(float(paired.error))
     assert float(found.degrees) == pytest.approx(float(paired.degrees))
     assert float(found.effective) == pytest.approx(float(paired.effective))
@@ -140,7 +142,7 @@ def test_on_complete_data_the_error_of_two_scores_is_that_of_their_differences()
 def test_without_common_documents_variances_add_and_degrees_are_welchs() -> None:
     sums = np.array([[1.0, 4.0, 2.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 5.0, 3.0, 9.0]])
     counts = np.array([[2, 2, 2, 0, 0, 0], [0, 0, 0, 2, 2, 2]])
-    found = by_document.precision_of_difference((sums[0], sums[1]), (counts[0], counts[1]))
+    found = by_document.estimate_difference_precision((sums[0], sums[1]), (counts[0], counts[1]))
     a, b = (np.var(x[x > 0] / 2, ddof=1) / 3 for x in sums)
     assert float(found.error) == pytest.approx(float(np.sqrt(a + b)))
     assert float(found.degrees) == pytest.approx(float((a + b) ** 2 / ((a * a + b * b) / 2)))
@@ -163,7 +165,7 @@ def coverage(world: str, within: float, *, campaigns: int, lengths: int, seed: i
         n = np.maximum(1, np.round(rng.lognormal(1.5, 1.0, 30))) if fixed is None else fixed
         noise = rng.normal(size=(2, campaigns // lengths, n.size))
         sums = np.sqrt(within) * n * noise[0] + np.sqrt((1 - within) * n) * noise[1]
-        reach = intervals.interval_half_widths(by_document.estimate_ratio_precision(sums, n), 0.05)
+        reach = intervals.compute_interval_half_widths(by_document.estimate_ratio_precision(sums, n), 0.05)
         held += float((np.abs(sums.sum(axis=1) / n.sum()) <= reach).mean())
     return held / lengths
 

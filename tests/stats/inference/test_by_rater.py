@@ -10,8 +10,8 @@ import pytest
 from app.domain.recipe import NAMED
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.inference.by_document import estimate_ratio_precision
-from app.stats.inference.by_rater import precision_for_new_raters
-from app.stats.intervals import interval_half_widths
+from app.stats.inference.by_rater import estimate_precision_for_new_raters
+from app.stats.intervals import compute_interval_half_widths
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ranking.result import PairRow, Ranking
 from app.stats.rating_metadata import DocumentTable
@@ -59,7 +59,7 @@ def test_the_error_for_new_raters_is_that_of_plain_sums(each: int) -> None:
     laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
     sums, counts = laid.document_sums(), laid.document_weights()
     known = estimate_ratio_precision(sums[:1] - sums[1:], counts[0])
-    found = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
+    found = estimate_precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
     assert found is not None
     n = laid.present.sum(axis=1)
     pulls: dict[tuple[str, int], list[float]] = {}
@@ -86,10 +86,10 @@ def shares(runs: int, *, seed: int, raters: int, favour: float) -> tuple[float, 
         laid = make_score_matrix(average_ratings_per_segment(rows), rows.labels)
         sums, counts = laid.document_sums(), laid.document_weights()
         known = estimate_ratio_precision(sums[:1] - sums[1:], counts[0])
-        wider = precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
+        wider = estimate_precision_for_new_raters(rows, laid, known, np.array([0]), np.array([1]))
         assert wider is not None
         difference = (sums[0] - sums[1]).sum() / counts[0].sum()
-        held += [abs(difference) <= float(interval_half_widths(one, 0.05)[0]) for one in (known, wider)]
+        held += [abs(difference) <= float(compute_interval_half_widths(one, 0.05)[0]) for one in (known, wider)]
     return float(held[0] / runs), float(held[1] / runs)
 
 

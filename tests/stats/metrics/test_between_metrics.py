@@ -18,7 +18,7 @@ from app.stats.metrics.metric_comparison import (
     sample_swap_masks,
     swap_metric_scores,
 )
-from app.stats.metrics.pairs import PairPValues, compute_system_pair_p_values
+from app.stats.metrics.system_pair_p_values import SystemPairPValues, compute_system_pair_p_values
 from app.stats.testing.permutation import sample_sign_patterns
 
 
@@ -145,9 +145,9 @@ def test_a_constant_metric_has_no_correlation_and_no_p() -> None:
     assert np.isfinite(found["spa"].p_value)
 
 
-def known_pairs(p: np.ndarray, reverse: np.ndarray, difference: np.ndarray) -> PairPValues:
+def known_pairs(p: np.ndarray, reverse: np.ndarray, difference: np.ndarray) -> SystemPairPValues:
     first, second = np.triu_indices(6, 1)
-    return PairPValues(first, second, p, reverse, difference)
+    return SystemPairPValues(first, second, p, reverse, difference)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.stats.agreement.soft_pairwise import pairwise_accuracy_from_p_values, soft_pairwise_accuracy
-from app.stats.metrics import agreement, pairs, ties
+from app.stats.metrics import agreement, system_pair_p_values, ties
 from app.stats.metrics.agreement import HumanAndMetricScores
 
 
@@ -39,7 +39,7 @@ def test_soft_pairwise_accuracy_by_hand() -> None:
 def test_p_of_a_pair_is_the_share_of_swapped_documents_that_differ_as_much() -> None:
     rng = np.random.default_rng(5)
     score, unit = rng.normal(size=(3, 12)), np.repeat(np.arange(4), 3)
-    found = pairs.compute_system_pair_p_values(
+    found = system_pair_p_values.compute_system_pair_p_values(
         score, np.ones((3, 12), dtype=np.bool_), unit, permutations=20_000, seed=1
     )
     for n, (a, b) in enumerate(combinations(range(3), 2)):
@@ -133,4 +133,4 @@ def test_little_data_is_not_a_number_and_never_an_error() -> None:
 
 
 def test_the_examples_hold() -> None:
-    assert [doctest.testmod(module).failed for module in (ties, agreement, pairs)] == [0, 0, 0]
+    assert [doctest.testmod(module).failed for module in (ties, agreement, system_pair_p_values)] == [0, 0, 0]

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from app.design.design import Design
+from app.design.design_choices import Design
 from app.design.plan import Plan
 from app.design.plan_properties import PlanProperties
 from app.stats.planning import plan_forecast

@@ -7,16 +7,16 @@ from itertools import product
 
 import pytest
 
-from app.stats.planning import planning
-from app.stats.planning.planning import EN_DE, GROUPINGS, ZH_EN, StudyLayout, VarianceComponents
-from app.stats.planning.raters import minimum_raters_for_unlimited_documents, raters_needed
+from app.stats.planning import power_and_cost
+from app.stats.planning.power_and_cost import EN_DE, GROUPINGS, ZH_EN, StudyLayout, VarianceComponents
+from app.stats.planning.raters import compute_raters_needed, minimum_raters_for_unlimited_documents
 
 NO_RATER_SYSTEM = VarianceComponents(1.0, 2.0, 3.0, 0.0, 1.0, 1.0, 0.5, 4.0)
 SYSTEMS = 4
 
 
 def found(components: VarianceComponents, layout: StudyLayout, raters: int) -> float:
-    return planning.forecast_power(components, replace(layout, raters=raters), systems=SYSTEMS).detectable
+    return power_and_cost.forecast_power(components, replace(layout, raters=raters), systems=SYSTEMS).detectable
 
 
 def tried(components: VarianceComponents, layout: StudyLayout, difference: float) -> int | None:
@@ -32,7 +32,7 @@ def test_the_fewest_raters_are_those_found_by_trying(components: VarianceCompone
     for grouping, each, fixed in product(GROUPINGS, (1, 2), (False, True)):
         layout = StudyLayout(12, 4, 1, each, grouping, fixed)
         for difference in (1.5, 2.5, 3.1, 3.7, 4.3, 5.1, 6.3, 9.0):
-            panel = raters_needed(components, layout, difference=difference, systems=SYSTEMS)
+            panel = compute_raters_needed(components, layout, difference=difference, systems=SYSTEMS)
             assert panel.least == tried(components, layout, difference), (layout, difference)
             assert panel.least is not None or panel.note, "none has a reason"
             numbers.add(panel.least)
@@ -45,14 +45,16 @@ def test_what_a_layout_finds_takes_its_own_raters_and_documents() -> None:
     for raters, documents in product((2, 7, 10, 13, 17), (17, 30, 38)):
         layout = StudyLayout(documents, 377 / 38, raters)
         difference = found(ZH_EN, layout, raters)
-        assert raters_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS).least == raters
-        assert planning.documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS) == documents
+        assert compute_raters_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS).least == raters
+        assert (
+            power_and_cost.compute_documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS) == documents
+        )
 
 
 def test_why_no_number_of_raters_is_enough() -> None:
     def told(difference: float, components: VarianceComponents = EN_DE, **layout: object) -> str | None:
         base = replace(StudyLayout(30, 104 / 30, 10), **layout)  # type: ignore[arg-type]  # fields of a layout
-        return raters_needed(components, base, difference=difference, systems=SYSTEMS).note
+        return compute_raters_needed(components, base, difference=difference, systems=SYSTEMS).note
 
     endless = found(EN_DE, StudyLayout(30, 104 / 30, 10), 10**12)
     assert (
@@ -74,7 +76,7 @@ def test_with_at_least_so_many_raters_some_documents_are_enough_and_with_one_few
         assert least is not None
         for raters, enough in ((least, True), (least - 1, False)):
             layout = StudyLayout(1, 9.9, max(1, raters))
-            documents = planning.documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS)
+            documents = power_and_cost.compute_documents_needed(ZH_EN, layout, difference=difference, systems=SYSTEMS)
             assert raters == 0 or (documents is not None) is enough
     assert (
         minimum_raters_for_unlimited_documents(

@@ -15,13 +15,13 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.stats.inference.by_document import estimate_ratio_precision
 from app.stats.planning.non_normal_scores import (
-    expected_number_of_clusters,
-    make_non_normal_sampler,
-    make_normal_sampler,
+    estimate_number_of_clusters,
+    make_non_normal_study_sampler,
+    make_normal_study_sampler,
     simulate_non_normal_detection_counts,
     simulate_non_normal_document_means,
 )
-from app.stats.planning.planning import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
+from app.stats.planning.power_and_cost import EN_DE, GROUPINGS, Grouping, StudyLayout, VarianceComponents
 from app.stats.planning.score_sampling import (
     CannotSimulateScores,
     ScoreSampler,
@@ -32,7 +32,7 @@ from app.stats.planning.score_sampling import (
 from app.stats.planning.simulated_studies import (
     RaterPools,
     StudyTooLarge,
-    assign_raters,
+    draw_raters_by_item,
     find_significant_pairs,
     simulate_detection_counts,
 )
@@ -119,7 +119,7 @@ def test_the_drawn_documents_are_those_of_a_slow_twin(kind: str, grouping: Group
     shifts, n, (d, m, r, k) = np.array([0.4, 0.0, -0.3]), 2, (3, 2, 4, 2)
     ours = document_means(scores, layout, shifts=shifts, studies=n, seed=6)
     rng, c, s = np.random.default_rng(6), scores.latent.parts, 3
-    who = assign_raters(layout, RaterPools.with_single_pool(layout), s, n, rng)
+    who = draw_raters_by_item(layout, RaterPools.with_single_pool(layout), s, n, rng)
     shapes = {
         "rater": (r,), "rater_doc": (d, r), "residual": (d, m, s, k), "shared": (d, m), "doc_system": (d, s),
         "segment_system": (d, m, s), "rater_segment": (d, m, r), "rater_doc_system": (d, s, k), "rater_system": (s, r),
@@ -264,16 +264,18 @@ def test_three_documents_claim_from_the_t_of_two_degrees_of_freedom(t: float, ex
         return np.broadcast_to(np.stack((apart, np.zeros(3))), (n, 2, 3)), None
 
     ask = {"rule": "strict", "alpha": 0.05, "holm": False, "studies": 20, "rng": np.random.default_rng(2)}
-    assert expected_number_of_clusters(draw, StudyLayout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
+    assert estimate_number_of_clusters(draw, StudyLayout(3, 1, 3), means=np.zeros(2), **ask).mean == expected
 
 
 def test_expected_clusters_are_those_of_a_slow_twin() -> None:
     """t-tests by scipy, Holm by hand, then the cluster rule, study by study."""
     layout, means = StudyLayout(20, 3, 6), np.array([0.0, 0.9, 1.0, 2.0])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 40}
-    ours = expected_number_of_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
+    ours = estimate_number_of_clusters(
+        make_normal_study_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask
+    )
     counted = []
-    for unsorted in make_normal_sampler(F17, layout)(40, means, np.random.default_rng(2))[0]:
+    for unsorted in make_normal_study_sampler(F17, layout)(40, means, np.random.default_rng(2))[0]:
         study = unsorted[np.argsort(-unsorted.mean(axis=1))]
         pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
         p = [stats.ttest_rel(study[i], study[j]).pvalue for i, j in pairs]
@@ -293,8 +295,10 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
     lengths, means = (40, *[2] * 19), np.array([0.0, 1.5, 3.0])
     layout = StudyLayout(20, sum(lengths) / 20, 6, lengths=lengths)
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": False, "studies": 40}
-    ours = expected_number_of_clusters(make_normal_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask)
-    sums, counts = make_normal_sampler(F17, layout)(40, means, np.random.default_rng(2))
+    ours = estimate_number_of_clusters(
+        make_normal_study_sampler(F17, layout), layout, rng=np.random.default_rng(2), **ask
+    )
+    sums, counts = make_normal_study_sampler(F17, layout)(40, means, np.random.default_rng(2))
     assert counts is not None
     assert (counts == lengths).all()
     counted = []
@@ -310,7 +314,9 @@ def test_expected_clusters_of_uneven_documents_weigh_their_segments() -> None:
     assert ours.mean == np.mean(counted)
     even = StudyLayout(20, layout.segments, 6)
     assert (
-        expected_number_of_clusters(make_normal_sampler(F17, even), even, rng=np.random.default_rng(2), **ask).mean
+        estimate_number_of_clusters(
+            make_normal_study_sampler(F17, even), even, rng=np.random.default_rng(2), **ask
+        ).mean
         > ours.mean
     )
 
@@ -331,8 +337,8 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
     scores, means = shaped(kind), np.array([0.0, 0.3, 0.9])
     ask = {"means": means, "rule": "strict", "alpha": 0.05, "holm": True, "studies": 60}
     few, more = (
-        expected_number_of_clusters(
-            make_non_normal_sampler(scores, layout), layout, rng=np.random.default_rng(1), **ask
+        estimate_number_of_clusters(
+            make_non_normal_study_sampler(scores, layout), layout, rng=np.random.default_rng(1), **ask
         )
         for layout in (StudyLayout(5, 3, 20), StudyLayout(120, 3, 20))
     )
@@ -342,13 +348,18 @@ def test_clusters_grow_with_documents_whatever_the_scores(kind: str) -> None:
 def test_systems_that_are_all_one_are_one_cluster_and_a_document_tells_nothing() -> None:
     layout = StudyLayout(30, 3, 6, fixed_panel=True)
     ask = {"rule": "strict", "alpha": 0.05, "holm": True, "studies": 200, "rng": np.random.default_rng(1)}
-    assert expected_number_of_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(4), **ask).mean < 1.03
+    assert (
+        estimate_number_of_clusters(make_normal_study_sampler(F17, layout), layout, means=np.zeros(4), **ask).mean
+        < 1.03
+    )
     one = StudyLayout(1, 3, 6)
-    assert expected_number_of_clusters(make_normal_sampler(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
-    spread = expected_number_of_clusters(make_normal_sampler(F17, layout), layout, between=9.0, systems=3, **ask)
+    assert (
+        estimate_number_of_clusters(make_normal_study_sampler(F17, one), one, between=4.0, systems=3, **ask).mean == 1.0
+    )
+    spread = estimate_number_of_clusters(make_normal_study_sampler(F17, layout), layout, between=9.0, systems=3, **ask)
     assert spread.mean > 1.5
     with pytest.raises(Invalid):
-        expected_number_of_clusters(make_normal_sampler(F17, layout), layout, means=np.zeros(1), **ask)
+        estimate_number_of_clusters(make_normal_study_sampler(F17, layout), layout, means=np.zeros(1), **ask)
 
 
 class TestPublished:

@@ -16,14 +16,14 @@ from app.stats.planning.pilot import (
     forecast_srp_by_bootstrap,
     prepare_pilot_ratings,
 )
-from app.stats.planning.planning import (
+from app.stats.planning.power_and_cost import (
     EN_DE,
     GROUPINGS,
     Grouping,
     StudyLayout,
     VarianceComponents,
-    contrast_variance,
-    z_test_power,
+    compute_contrast_variance,
+    compute_z_test_power,
 )
 from app.stats.planning.simulated_studies import (
     PlannedClaimRule,
@@ -38,11 +38,11 @@ from app.stats.planning.simulated_studies import (
     simulate_document_means,
 )
 from app.stats.ratings import Ratings
-from app.stats.stability.extraction import extract_multiply_rated_documents
-from app.stats.stability.testing import (
+from app.stats.stability.multiply_rated_documents import extract_multiply_rated_documents
+from app.stats.stability.study_significance import (
     SignificanceRule,
+    compute_permutation_p_values,
     find_significant_claims,
-    permutation_p_values,
     sample_document_signs,
 )
 from tests.stats.components.worlds import crossed, needs_public_data, side_by_side
@@ -59,7 +59,7 @@ def test_drawn_studies_vary_as_an_independent_monte_carlo_found(grouping: Groupi
     ).mean(axis=2)
     found = float((drawn[:, 0] - drawn[:, 1]).var(ddof=1))
     assert found == pytest.approx(theirs, rel=0.07)
-    assert found == pytest.approx(contrast_variance(F17, layout), rel=0.07)
+    assert found == pytest.approx(compute_contrast_variance(F17, layout), rel=0.07)
 
 
 def test_the_test_over_documents_is_the_paired_t_test() -> None:
@@ -79,7 +79,9 @@ def test_the_t_test_stands_for_the_permutation_test() -> None:
     rng = np.random.default_rng(0)
     sums = rng.gamma(0.5, 2, (150, 5, 30)) + np.arange(5)[:, None] * 0.35
     rule = SignificanceRule()
-    permuted = permutation_p_values(sums[:, None], sample_document_signs(rng, 150, 500, 30), exact=False, rule=rule)
+    permuted = compute_permutation_p_values(
+        sums[:, None], sample_document_signs(rng, 150, 500, 30), exact=False, rule=rule
+    )
     theirs, ours = find_significant_claims(sums[:, None], permuted, rule)[:, 0], find_claims_by_t_test(sums, 0.05)
     assert (theirs == ours).mean() > 0.97
     assert (theirs != 0).mean() == pytest.approx((ours != 0).mean(), abs=0.015)
@@ -91,7 +93,9 @@ def test_simulated_power_is_that_of_the_closed_form_for_psxs() -> None:
     found, n = simulate_detection_counts(
         EN_DE, layout, difference=difference, alpha=alpha, studies=1500, rng=np.random.default_rng(2)
     )
-    assert found / n == pytest.approx(z_test_power(difference, contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05)
+    assert found / n == pytest.approx(
+        compute_z_test_power(difference, compute_contrast_variance(EN_DE, layout), alpha=alpha), abs=0.05
+    )
 
 
 LONG = (60, *(3,) * 19)
@@ -116,9 +120,9 @@ def test_documents_of_uneven_length_vary_as_the_closed_form_says(grouping: Group
         lengths=counts,
     )
     apart = ((means[:, 0] - means[:, 1]) * counts).sum(axis=1) / counts.sum(axis=1)
-    promised = np.sqrt(contrast_variance(COMPONENTS, layout))
+    promised = np.sqrt(compute_contrast_variance(COMPONENTS, layout))
     assert apart.std() == pytest.approx(promised, rel=0.06)
-    blind = np.sqrt(contrast_variance(COMPONENTS, replace(layout, lengths=())))
+    blind = np.sqrt(compute_contrast_variance(COMPONENTS, replace(layout, lengths=())))
     assert (apart.std() > 1.2 * blind) == (lengths == LONG)
 
 
@@ -250,7 +254,9 @@ class TestPublished:
             rng=np.random.default_rng(1),
         )
         layout = StudyLayout(30, 104 / 30, 10, fixed_panel=True)
-        assert found == pytest.approx(z_test_power(2.0, contrast_variance(EN_DE, layout)), abs=0.05 + 3 * error)
+        assert found == pytest.approx(
+            compute_z_test_power(2.0, compute_contrast_variance(EN_DE, layout)), abs=0.05 + 3 * error
+        )
 
 
 def once(ratings: Ratings) -> Ratings:
@@ -299,4 +305,4 @@ def test_the_interval_of_the_closed_form_holds_the_simulated_error() -> None:
         F17, layout, RaterPools.with_single_pool(layout), means=np.zeros(2), studies=600, rng=np.random.default_rng(3)
     )
     _, error = compute_pair_contrasts(drawn)
-    assert float(np.sqrt((error**2).mean())) == pytest.approx(sqrt(contrast_variance(F17, layout)), rel=0.05)
+    assert float(np.sqrt((error**2).mean())) == pytest.approx(sqrt(compute_contrast_variance(F17, layout)), rel=0.05)

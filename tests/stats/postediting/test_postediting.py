@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from app.stats.postediting import closest, compare, operations, rates, ter_by_reference_count
-from app.stats.postediting.compare import EXTERNAL, OutputReferenceEditMatrix, SegmentTexts
+from app.stats.postediting import closest, edit_matrix, operations, rates, ter_by_reference_count
+from app.stats.postediting.edit_matrix import EXTERNAL, OutputReferenceEditMatrix, SegmentTexts
 from app.stats.postediting.operations import Tokenization
 
 PLAIN = Tokenization()
@@ -28,7 +28,7 @@ def of_nine(edits: int, lengths: Sequence[int]) -> OutputReferenceEditMatrix:
     found = [made(lengths[0], 0)[0]]
     found += [" ".join(f"r{n}{i}" for i in range(length)) for n, length in enumerate(lengths[1:])]
     texts = SegmentTexts(0, ((0, output),), tuple((n, text) for n, text in enumerate(found)))
-    return compare.count_edits_to_every_reference(texts, PLAIN)
+    return edit_matrix.count_edits_to_every_reference(texts, PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,9 @@ def test_edit_distance_is_that_of_the_textbook() -> None:
 
 def test_case_and_punctuation_count_as_asked() -> None:
     def edits(tokens: Tokenization) -> int:
-        found = compare.count_edits_to_every_reference(SegmentTexts(0, ((0, "Yes , no"),), ((0, "yes, no"),)), tokens)
+        found = edit_matrix.count_edits_to_every_reference(
+            SegmentTexts(0, ((0, "Yes , no"),), ((0, "yes, no"),)), tokens
+        )
         return int(found.edits[0, 0])
 
     assert [
@@ -124,7 +126,7 @@ def world() -> list[OutputReferenceEditMatrix]:
             outputs.append((system, " ".join(worse)))
             edits.append((system, " ".join(w.replace(f"!{system}", "") if rng.random() > 0.4 else w for w in worse)))
         found.append(
-            compare.count_edits_to_every_reference(
+            edit_matrix.count_edits_to_every_reference(
                 SegmentTexts(n % 3, tuple(outputs), tuple(edits), f"quite another translation {n}"), PLAIN
             )
         )
@@ -176,7 +178,7 @@ def test_every_post_edit_of_an_output_counts_where_it_has_two() -> None:
     # Two systems, two post-edits of each output: 1 + 3 edits over 10 + 10 tokens are 20 %, the closest alone 10 %.
     (text, one), (_, three), (_, five), (_, nine) = (made(10, n) for n in (1, 3, 5, 9))
     found = [
-        compare.count_edits_to_every_reference(
+        edit_matrix.count_edits_to_every_reference(
             SegmentTexts(n, ((0, text), (1, text)), ((0, one), (0, three), (1, five), (1, nine))), PLAIN
         )
         for n in range(2)

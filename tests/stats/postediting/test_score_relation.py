@@ -13,15 +13,15 @@ from app.stats.postediting import score_relation
 def test_fisher_means_are_the_published_ones() -> None:
     # The plain mean would be −0.5404.
     r = np.array([-0.5812, -0.50, -0.54])
-    assert score_relation.fisher_mean_correlation(r) == pytest.approx(-0.5412427, abs=1e-7)
-    assert score_relation.fisher_mean_correlation(r, np.array([603.0, 603.0, 603.0])) == pytest.approx(
+    assert score_relation.compute_fisher_mean_correlation(r) == pytest.approx(-0.5412427, abs=1e-7)
+    assert score_relation.compute_fisher_mean_correlation(r, np.array([603.0, 603.0, 603.0])) == pytest.approx(
         -0.5412427, abs=1e-7
     )
-    assert score_relation.fisher_mean_correlation(r, np.array([103.0, 3.0, 3.0])) == pytest.approx(-0.5812)
-    assert score_relation.fisher_mean_correlation(np.array([np.nan, -0.3])) == pytest.approx(-0.3)
-    assert -1 <= score_relation.fisher_mean_correlation(np.array([-1.0, -1.0])) < -0.999999
-    assert np.isnan(score_relation.fisher_mean_correlation(np.array([np.nan])))
-    assert np.isnan(score_relation.fisher_mean_correlation(np.empty(0)))
+    assert score_relation.compute_fisher_mean_correlation(r, np.array([103.0, 3.0, 3.0])) == pytest.approx(-0.5812)
+    assert score_relation.compute_fisher_mean_correlation(np.array([np.nan, -0.3])) == pytest.approx(-0.3)
+    assert -1 <= score_relation.compute_fisher_mean_correlation(np.array([-1.0, -1.0])) < -0.999999
+    assert np.isnan(score_relation.compute_fisher_mean_correlation(np.array([np.nan])))
+    assert np.isnan(score_relation.compute_fisher_mean_correlation(np.empty(0)))
 
 
 def test_the_pull_of_a_reference_is_that_of_the_published_table() -> None:
@@ -44,9 +44,9 @@ def test_residuals_are_those_of_least_squares() -> None:
     x = rng.normal(size=40)
     y = 2 - 0.7 * x + rng.normal(size=40)
     fitted = sm.OLS(y, sm.add_constant(x)).fit()
-    assert score_relation.standardized_residuals(x, y) == pytest.approx(fitted.resid / np.sqrt(fitted.scale))
-    assert not score_relation.standardized_residuals(np.ones(5), y[:5]).any()
-    assert not score_relation.standardized_residuals(x[:2], y[:2]).any()
+    assert score_relation.compute_standardized_residuals(x, y) == pytest.approx(fitted.resid / np.sqrt(fitted.scale))
+    assert not score_relation.compute_standardized_residuals(np.ones(5), y[:5]).any()
+    assert not score_relation.compute_standardized_residuals(x[:2], y[:2]).any()
 
 
 def test_conflicts_are_few_edits_with_a_low_score_and_many_with_a_high_one() -> None:

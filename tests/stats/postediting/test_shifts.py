@@ -65,7 +65,7 @@ def differing(n: int, lengths: Sequence[int], seed: int) -> tuple[list[object], 
         if (counted.total_edits, counted.length) != by_sacrebleu(text, reference):
             wrong.append((text, reference, counted))
         try:
-            n_shifts, trace = shifts.find_shift_count_and_steps(text, reference)
+            n_shifts, trace = shifts.find_shift_count_and_edits(text, reference)
         except shifts.CheapestPathOutsideBeam:
             inside[False] += 1
             continue
@@ -105,7 +105,7 @@ def test_outside_of_its_beam_sacrebleu_is_asked(words: int) -> None:
     reference = [f"x{n}" for n in range(words)] + text
     padded = text + [f"y{n}" for n in range(words)]
     with pytest.raises(shifts.CheapestPathOutsideBeam) if words >= shifts.BEAM else nullcontext():
-        shifts.find_shift_count_and_steps(padded, reference, seek=False)
+        shifts.find_shift_count_and_edits(padded, reference, seek=False)
     counted = count_edit_operations(padded, reference)
     assert (counted.total_edits, counted.length) == by_sacrebleu(padded, reference)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.quality.drift import estimate_drift, least_squares_trend
+from app.stats.quality.drift import estimate_drift, fit_least_squares_trend
 from app.stats.quality.levels import estimate_rater_levels_and_residuals
 from app.stats.quality.panel import compute_rater_item_means
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
@@ -43,7 +43,7 @@ def test_a_constant_offset_is_no_drift_and_a_moving_one_is() -> None:
     assert found is not None
     assert back is not None
     assert (found.either < 0.001, steady.either > 0.01) == (True, True)
-    assert found.slope == pytest.approx(least_squares_trend(np.linspace(0, 1, 40), moving / moving.std(ddof=1))[0])
+    assert found.slope == pytest.approx(fit_least_squares_trend(np.linspace(0, 1, 40), moving / moving.std(ddof=1))[0])
     assert (found.side, back.side, back.slope) == (1, -1, pytest.approx(-(found.slope or 0)))
     assert (found.n, back.either) == (40, pytest.approx(found.either, abs=0.005))
 
@@ -89,7 +89,7 @@ def test_a_report_tells_who_drifts_and_which_way(sign: int, higher: bool, way: i
     beside = (table[:, 3] - table[:, :3].mean(axis=1)) * (1 if higher else -1)
     moved = found["r3"].drift
     assert moved is not None
-    assert moved.slope == pytest.approx(least_squares_trend(np.linspace(0, 1, 20), beside / beside.std(ddof=1))[0])
+    assert moved.slope == pytest.approx(fit_least_squares_trend(np.linspace(0, 1, 20), beside / beside.std(ddof=1))[0])
     assert np.sign(moved.slope) == moved.side == moved.direction == way
     (flag,) = found["r3"].flags
     assert flag.startswith(f"more {'lenient' if way > 0 else 'severe'} over the course of 20 documents")

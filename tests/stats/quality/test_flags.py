@@ -11,16 +11,16 @@ from scipy import stats
 
 from app.stats.quality.alike_raters import measure_rater_pair_similarity
 from app.stats.quality.change_within_tasks import RaterJudgmentsInOrder, measure_rater_change_within_tasks
-from app.stats.quality.controls import MOST_EXACT, degraded_below_original_test, run_control_tests
+from app.stats.quality.controls import MOST_EXACT, run_control_tests, run_degraded_below_original_test
 from app.stats.quality.monte_carlo_p_values import ExceedanceCount, refine_p_values
-from app.stats.quality.outliers import outlier_p_values
+from app.stats.quality.outliers import compute_outlier_p_values
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
 from app.stats.quality.panel import RaterItemMeans, compute_rater_item_means
-from app.stats.quality.panel_tests import relative_deviation_from_group_mean
+from app.stats.quality.rater_q_values import compute_relative_deviation_in_group
 from app.stats.quality.repeats import (
     _agreement,
     add_repeat_q_values,
-    default_tolerance,
+    choose_default_repeat_tolerance,
     summarize_repeats,
 )
 from app.stats.quality.report import RaterQualityReport, make_rater_quality_report
@@ -96,14 +96,16 @@ def test_the_chance_of_standing_out_is_as_said_whatever_the_number_of_raters() -
     rng = np.random.default_rng(4)
     for n in (5, 8, 30):
         drawn = rng.standard_normal((300, n))
-        first = np.array([outlier_p_values(values, floor=0.01).min() for values in drawn])
+        first = np.array([compute_outlier_p_values(values, floor=0.01).min() for values in drawn])
         assert (first < 0.05 / n).mean() <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 300)
-        assert outlier_p_values(np.append(drawn[0], 60.0), floor=0.01)[-1] < 0.001
+        assert compute_outlier_p_values(np.append(drawn[0], 60.0), floor=0.01)[-1] < 0.001
 
 
 def test_a_rater_of_few_items_may_lie_farther_out() -> None:
     values = np.array([0.1, -0.2, 0.0, 0.2, -0.1, 0.1, 3.0])
-    sure, unsure = (outlier_p_values(values, floor=0.1, error=np.array([0.1] * 6 + [e]))[-1] for e in (0.1, 2.0))
+    sure, unsure = (
+        compute_outlier_p_values(values, floor=0.1, error=np.array([0.1] * 6 + [e]))[-1] for e in (0.1, 2.0)
+    )
     assert sure < 0.001 < 0.05 < unsure
 
 
@@ -216,7 +218,7 @@ def test_what_is_usual_is_what_trusted_raters_gave_to_a_system() -> None:
     """Of two systems trusted raters gave 60 and 80, and 10 and 10; nobody who is trusted judged the third."""
     score, group = np.array([60.0, 80, 100, 10, 10, 30, 5, 7]), np.array([0, 0, 0, 1, 1, 1, 2, 2])
     trusted = np.array([True, True, False, True, True, False, False, False])
-    assert relative_deviation_from_group_mean(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
+    assert compute_relative_deviation_in_group(score, group, trusted).tolist() == [-1, 1, 3, 0, 0, 0, -1, 1]
 
 
 def test_one_who_stops_reading_is_found_among_a_hundred() -> None:
@@ -298,7 +300,7 @@ class TestPublicData:
 @pytest.mark.parametrize("n", [MOST_EXACT - 1, MOST_EXACT, MOST_EXACT + 1])
 def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_beyond(n: int) -> None:
     difference = np.random.default_rng(n).normal(-0.3, 1, n)
-    one = degraded_below_original_test(difference, np.zeros(n), "signed_rank")
+    one = run_degraded_below_original_test(difference, np.zeros(n), "signed_rank")
     exact, normal = (stats.wilcoxon(difference, alternative="less", method=m).pvalue for m in ("exact", "asymptotic"))
     assert one is not None
     assert exact != pytest.approx(normal, rel=1e-4)
@@ -306,13 +308,13 @@ def test_signed_ranks_are_counted_up_to_fifty_differences_and_taken_as_normal_be
 
 
 def test_one_pair_has_no_t_test_and_two_have() -> None:
-    assert degraded_below_original_test(np.array([1.0]), np.array([2.0]), "paired_t") is None
-    found = degraded_below_original_test(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
+    assert run_degraded_below_original_test(np.array([1.0]), np.array([2.0]), "paired_t") is None
+    found = run_degraded_below_original_test(np.array([1.0, 0.0]), np.array([2.0, 3.0]), "paired_t")
     assert found is not None
     assert found.p_value == pytest.approx(stats.ttest_1samp([-1.0, -3.0], 0, alternative="less").pvalue)
 
 
 def test_a_repeat_agrees_up_to_the_tolerance_and_not_beyond_it() -> None:
-    assert default_tolerance(ScoreScale(0, 100, 1)) == 10.0
+    assert choose_default_repeat_tolerance(ScoreScale(0, 100, 1)) == 10.0
     first, again = np.full(4, 50.0), np.array([60.0, 40.0, 60.5, 39.5])
     assert _agreement(again, first, 10.0).within == 0.5

@@ -8,13 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.quality.controls import degraded_below_original_test, run_control_tests
-from app.stats.quality.drift import cusum, least_squares_trend
-from app.stats.quality.habits import chance_of_run, compute_habits_of_rater, expected_longest_run, longest_run
+from app.stats.quality.controls import run_control_tests, run_degraded_below_original_test
+from app.stats.quality.drift import compute_cusum, fit_least_squares_trend
+from app.stats.quality.habits import (
+    compute_chance_of_score_run,
+    compute_expected_longest_run,
+    compute_scoring_habits,
+    find_longest_run_length,
+)
 from app.stats.quality.pairing import find_original_rows, pair_with_originals
-from app.stats.quality.panel import compare_raters_with_panel, spearman
+from app.stats.quality.panel import compare_raters_with_panel, compute_spearman_correlation
 from app.stats.quality.quality_criteria import ControlTestName, RaterQualityCriteria
-from app.stats.quality.report import completion_code_kind_for_verdict, make_rater_quality_report
+from app.stats.quality.report import choose_completion_code_kind, make_rater_quality_report
 from app.stats.ratings import Floats, RatingRole, Ratings, ScoreScale
 
 ORIGINAL = np.array([80.0, 72, 65, 90, 55, 77, 83, 68, 71, 60])
@@ -61,7 +66,7 @@ def test_a_penalty_is_worse_where_it_is_larger(test: ControlTestName) -> None:
 def test_the_exact_signed_rank_test_is_that_of_all_signs(pairs: list[tuple[int, int]]) -> None:
     changed, original = np.array(pairs, dtype=np.float64).T
     difference = (changed - original)[changed != original]
-    found = degraded_below_original_test(changed, original, "signed_rank")
+    found = run_degraded_below_original_test(changed, original, "signed_rank")
     assert found is not None
     if not difference.size:
         assert found.p_value == 1.0
@@ -107,7 +112,7 @@ def test_a_shared_judgment_counts_once_for_its_rater() -> None:
 
 @given(st.lists(st.floats(-3, 3), min_size=1, max_size=60))
 def test_the_cusum_is_the_recursion_of_page(values: list[float]) -> None:
-    found = cusum(np.array(values), k=0.5, h=2)
+    found = compute_cusum(np.array(values), k=0.5, h=2)
     up = down = 0.0
     alarm = None
     for n, x in enumerate(values, 1):
@@ -122,27 +127,27 @@ def test_the_cusum_is_the_recursion_of_page(values: list[float]) -> None:
 def test_rank_correlation_and_slope_are_those_of_scipy(first: list[int], second: list[int]) -> None:
     x, y = np.array(first, dtype=np.float64), np.array(second[: len(first)], dtype=np.float64)
     if np.ptp(x) and np.ptp(y):
-        assert spearman(x, y) == pytest.approx(float(stats.spearmanr(x, y).statistic), abs=1e-9)
-        ours, theirs = least_squares_trend(x, y), stats.linregress(x, y)
+        assert compute_spearman_correlation(x, y) == pytest.approx(float(stats.spearmanr(x, y).statistic), abs=1e-9)
+        ours, theirs = fit_least_squares_trend(x, y), stats.linregress(x, y)
         assert ours == pytest.approx((theirs.slope, theirs.pvalue), abs=1e-7)
     else:
-        assert np.isnan(spearman(x, y))
+        assert np.isnan(compute_spearman_correlation(x, y))
 
 
 def test_runs_are_as_long_as_shuffles_make_them() -> None:
     rng = np.random.default_rng(5)
     shares = np.array([0.6, 0.3, 0.1])
-    lengths = [longest_run(rng.choice(3, 300, p=shares).astype(np.float64)) for _ in range(400)]
-    assert expected_longest_run(shares, 300) == pytest.approx(np.mean(lengths), abs=0.35)
-    assert chance_of_run(shares, 300, 14) == pytest.approx(np.mean(np.array(lengths) >= 14), abs=0.06)
+    lengths = [find_longest_run_length(rng.choice(3, 300, p=shares).astype(np.float64)) for _ in range(400)]
+    assert compute_expected_longest_run(shares, 300) == pytest.approx(np.mean(lengths), abs=0.35)
+    assert compute_chance_of_score_run(shares, 300, 14) == pytest.approx(np.mean(np.array(lengths) >= 14), abs=0.06)
 
 
 def test_round_numbers_are_looked_for_on_sliders_only() -> None:
     scores = np.array([10.0, 20, 35, 100])
     errors = np.full(4, -1, dtype=np.int32)
     slider, steps = (
-        compute_habits_of_rater(scores, errors, ScoreScale(0, 100, 1)),
-        compute_habits_of_rater(scores / 20, errors, ScoreScale(0, 5, 1)),
+        compute_scoring_habits(scores, errors, ScoreScale(0, 100, 1)),
+        compute_scoring_habits(scores / 20, errors, ScoreScale(0, 5, 1)),
     )
     assert (slider.round_share, slider.round_expected) == (0.75, pytest.approx(11 / 101))
     assert (steps.round_share, steps.no_errors) == (None, None)
@@ -200,9 +205,9 @@ def test_a_verdict_comes_from_control_items_alone_and_decides_completion() -> No
     assert (passed.verdict, passed.completion) == ("pass", "complete")
     assert (failed.verdict, failed.completion) == ("fail", "review")
     assert (
-        make_rater_quality_report(good, choices=RaterQualityCriteria(min_pairs=11)).raters[0].verdict == "not_testable"
+        make_rater_quality_report(good, criteria=RaterQualityCriteria(min_pairs=11)).raters[0].verdict == "not_testable"
     )
-    assert completion_code_kind_for_verdict("not_testable", untested="review") == "review"
+    assert choose_completion_code_kind("not_testable", untested="review") == "review"
 
 
 def test_row_order_and_an_empty_campaign_change_nothing() -> None:

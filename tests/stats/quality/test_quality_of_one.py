@@ -11,7 +11,7 @@ from app.stats.quality.change_within_tasks import (
     measure_rater_change_within_tasks,
 )
 from app.stats.quality.quality_criteria import CHECKS, Check
-from app.stats.quality.report import RaterQualityReport, make_quality_of_one_rater, make_rater_quality_report
+from app.stats.quality.report import RaterQualityReport, evaluate_one_rater_quality, make_rater_quality_report
 from tests.stats.quality.test_flags import BAD
 from tests.stats.quality.worlds import Design, World, world
 
@@ -36,7 +36,7 @@ def test_by_each_check_alone_the_same_raters_fail(made: World, everybody: RaterQ
     for rater in (failing or others)[:1]:
         whole, one = (
             of_all[rater],
-            make_quality_of_one_rater(made.ratings, rater, frozenset({check}), made.events, made.words),
+            evaluate_one_rater_quality(made.ratings, rater, frozenset({check}), made.events, made.words),
         )
         assert one is not None
         assert [name for name in one.beyond if name != "controls"] == [
@@ -71,10 +71,10 @@ def test_orders_are_drawn_for_everybody_only_where_ones_own_are_rare(
     by_p = sorted((one.within_tasks.p_value, one.rater) for one in everybody.raters if one.within_tasks)
     for p_value, rater in (by_p[0], by_p[-1]):
         drawn.clear()
-        make_quality_of_one_rater(made.ratings, rater, frozenset({"within_tasks"}), made.events, made.words)
+        evaluate_one_rater_quality(made.ratings, rater, frozenset({"within_tasks"}), made.events, made.words)
         assert drawn == ([1, 28] if p_value < everybody.choices.limits.chance else [1])
     assert by_p[0][0] < everybody.choices.limits.chance < by_p[-1][0]
 
 
 def test_who_has_rated_nothing_has_no_evidence(made: World) -> None:
-    assert make_quality_of_one_rater(made.ratings, "nobody", frozenset(CHECKS), made.events, made.words) is None
+    assert evaluate_one_rater_quality(made.ratings, "nobody", frozenset(CHECKS), made.events, made.words) is None

@@ -3,9 +3,9 @@
     y = quality of the system + document + segment + document × system + segment × system
       + rater + rater × system + rater × document + rater × segment + rater × document × system + noise · residual
 
-Variances are those of `app.simulation.model.RaterModelVariances`; honest raters differ in level, spread, noise and pace
-as its `Temper` draws them. Each document is rated by some raters, who work document by document in an order of their
-own, in tasks of a few documents.
+Variances are those of `app.simulation.rater_model.RaterModelVariances`; honest raters differ in level, spread, noise
+and pace as its `Temper` draws them. Each document is rated by some raters, who work document by document in an order of
+their own, in tasks of a few documents.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.simulation.model import RaterModelVariances
+from app.simulation.rater_model import RaterModelVariances
 from app.stats.rating_metadata import RatingEventTable
 from app.stats.ratings import Bools, Floats, RatingRole, Ratings, ScoreScale
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.ranking import design_checks, ranking, recipe_caveats
+from app.stats.ranking import assumption_caveats, design_checks, ranking
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
 
@@ -92,7 +92,7 @@ def test_a_fifth_of_the_segments_is_the_limit() -> None:
 def test_a_ranking_says_which_shapes_its_test_takes_for_granted(name: str) -> None:
     """Sign flips and bootstraps; other tests of the named recipes are warned about for the segments they take apart."""
     said = {"permutation": "are exchangeable", "marot": "are exchangeable", "bootstrap": "represent all documents"}
-    notes = " ".join(recipe_caveats.distribution_shape_caveats(NAMED[name]))
+    notes = " ".join(assumption_caveats.make_distribution_shape_caveats(NAMED[name]))
     word = said.get(NAMED[name].test)
     assert (word in notes) if word else not notes
 

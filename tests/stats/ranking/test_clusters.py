@@ -54,7 +54,7 @@ def test_chains_of_p_above_alpha_hold_together_what_lies_between() -> None:
     assert assign_clusters(table("0101", "0011", "0001", "0000"), "wmt24") == (1, 1, 1, 2)
     # a significant reversal tells systems apart too
     assert assign_clusters(table("00", "10"), "wmt24") == (1, 2)
-    assert assign_clusters(table("00", "00"), "wmt24", apart=table("01", "10")) == (1, 2)
+    assert assign_clusters(table("00", "00"), "wmt24", separated=table("01", "10")) == (1, 2)
 
 
 # A beats C and D; B beats D; D beats nobody; the reversal C > A is beyond the neighbours.

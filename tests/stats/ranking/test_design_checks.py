@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
 from app.stats.ranking.design_checks import (
     group_systems_linked_by_raters,
-    is_unpaired,
+    has_no_common_segments,
     share_of_documents_with_same_raters,
 )
 from app.stats.ratings import Ratings
@@ -65,6 +65,6 @@ def test_a_design_is_unpaired_where_no_segment_has_two_systems(rows: list[Row]) 
     ratings = ratings_of(rows)
     shared = any(a[0] != b[0] and a[1:3] == b[1:3] for a in rows for b in rows)
     several = len({row[0] for row in rows}) > 1
-    assert is_unpaired(make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)) == (
+    assert has_no_common_segments(make_score_matrix(average_ratings_per_segment(ratings), ratings.labels)) == (
         several and not shared
     )

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from app.domain.recipe import Recipe
 from app.stats.aggregate import average_ratings_per_segment, make_score_matrix
-from app.stats.ranking.effects import probability_of_superiority
+from app.stats.ranking.effects import estimate_probability_of_superiority
 from app.stats.ranking.ranking import rank_systems
 from app.stats.ratings import Ratings
-from app.stats.testing.common_segments import all_system_pairs
+from app.stats.testing.common_segments import list_all_system_pairs
 
 CELLS = st.lists(
     st.tuples(st.sampled_from("ABC"), st.integers(1, 6), st.integers(0, 4).map(lambda n: n / 10)),
@@ -37,12 +37,12 @@ def ratings_of(cells: list[tuple[str, int, float]], *, raters: list[str] | None 
 @given(CELLS, st.booleans(), st.sampled_from([1, -1]))
 def test_chances_agree_with_their_slow_twin(cells: list[tuple[str, int, float]], paired: bool, sign: int) -> None:
     ratings = ratings_of(cells)
-    found = probability_of_superiority(
+    found = estimate_probability_of_superiority(
         make_score_matrix(average_ratings_per_segment(ratings), ratings.labels), sign, paired=paired
     )
     scores = {cell[:2]: sign * cell[2] for cell in cells}
     names = sorted({cell[0] for cell in cells})
-    for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
+    for pair, (i, j) in enumerate(zip(*list_all_system_pairs(len(names)), strict=True)):
         compared = [
             (scores[a], scores[b])
             for a in scores
@@ -60,7 +60,7 @@ def test_chances_agree_with_their_slow_twin(cells: list[tuple[str, int, float]],
 def test_sums_of_tenths_are_ties() -> None:
     ratings = ratings_of([("A", 1, 0.1 + 0.1 + 0.1), ("B", 1, 0.3)])
     assert (
-        probability_of_superiority(
+        estimate_probability_of_superiority(
             make_score_matrix(average_ratings_per_segment(ratings), ratings.labels), 1, paired=True
         ).tie[0]
         == 1.0
@@ -72,7 +72,7 @@ def test_sums_of_tenths_are_ties() -> None:
 def test_where_no_two_scores_are_equal_the_chance_of_a_tie_is_exactly_0(better: int, *, paired: bool) -> None:
     cells = [("A", p, 100.0 + p if p <= better else -100.0 - p) for p in range(1, 12)]
     ratings = ratings_of([*cells, *(("B", p, float(p)) for p in range(1, 12))])
-    found = probability_of_superiority(
+    found = estimate_probability_of_superiority(
         make_score_matrix(average_ratings_per_segment(ratings), ratings.labels), 1, paired=paired
     )
     assert (found.tie[0], found.better[0]) == (0.0, better / 11)

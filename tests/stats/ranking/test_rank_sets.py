@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.stats.intervals import t_quantile
 from app.stats.ranking.clusters import compute_rank_ranges
-from app.stats.ranking.rank_sets import compute_rank_sets, number_of_bootstrap_draws, simulate_null_t_statistics
+from app.stats.ranking.rank_sets import choose_number_of_bootstrap_draws, compute_rank_sets, simulate_null_t_statistics
 from app.stats.testing.permutation import sample_sign_patterns
 
 
@@ -102,7 +102,11 @@ def test_a_better_system_is_never_worse_placed() -> None:
 
 
 def test_more_hypotheses_need_more_draws() -> None:
-    assert (number_of_bootstrap_draws(3), number_of_bootstrap_draws(15), number_of_bootstrap_draws(500)) == (
+    assert (
+        choose_number_of_bootstrap_draws(3),
+        choose_number_of_bootstrap_draws(15),
+        choose_number_of_bootstrap_draws(500),
+    ) == (
         999,
         4200,
         200_000,

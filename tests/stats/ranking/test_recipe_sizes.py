@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from app.domain.recipe import NAMED
-from app.stats.ranking import recipe_caveats
+from app.stats.ranking import assumption_caveats
 from app.stats.ranking.confounding import MOST_UNEVEN, measure_rater_share_unevenness
 from app.stats.ratings import Ratings
 from tests.stats.null_worlds import campaign, claimed, ranked
@@ -17,7 +17,7 @@ BY_SEGMENT = [name for name, recipe in NAMED.items() if recipe.unit == "segment"
 @pytest.mark.parametrize("name", BY_SEGMENT)
 def test_every_recipe_that_tests_segments_says_what_it_claims_of_equal_systems(name: str) -> None:
     found = ranked(campaign(np.random.default_rng(1), documents=8, segments=3, systems=3), NAMED[name])
-    low, high = recipe_caveats.SEGMENT_SIZES[found.recipe.test]
+    low, high = assumption_caveats.SEGMENT_SIZES[found.recipe.test]
     assert any(f"claim {low:.0%} to {high:.0%} of pairs of equal systems" in one for one in found.warnings)
     single = ranked(campaign(np.random.default_rng(1), documents=20, segments=1, systems=3), NAMED[name])
     assert not any("of pairs of equal systems in simulation, because" in one for one in single.warnings)
@@ -53,7 +53,7 @@ def test_unevenness_is_the_variance_that_raters_add() -> None:
 def test_the_hypothesis_stands_in_words_beside_flips_of_signs() -> None:
     rows = campaign(np.random.default_rng(3), documents=8, segments=2, systems=2)
     for name, recipe in NAMED.items():
-        told = recipe_caveats.SHAPES in ranked(rows, recipe).notes
+        told = assumption_caveats.SHAPES in ranked(rows, recipe).notes
         assert told == (recipe.test in {"permutation", "marot"}), name
 
 
@@ -83,14 +83,14 @@ def test_studentizing_flips_of_equal_documents_changes_no_p_value() -> None:
 
 
 def test_a_few_campaigns_are_claimed_about_as_often_as_the_warning_says() -> None:
-    low, high = recipe_caveats.SEGMENT_SIZES["wmt26_bootstrap"]
+    low, high = assumption_caveats.SEGMENT_SIZES["wmt26_bootstrap"]
     assert low - 0.1 <= claimed("wmt26", campaigns=4, seed=8, within=0.25) <= high + 0.15
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", BY_SEGMENT)
 def test_segment_tests_claim_what_their_warning_says(name: str) -> None:
-    low, high = recipe_caveats.SEGMENT_SIZES[NAMED[name].test]
+    low, high = assumption_caveats.SEGMENT_SIZES[NAMED[name].test]
     assert claimed(name, campaigns=100, seed=11, within=0.1) == pytest.approx(low, abs=0.04)
     assert claimed(name, campaigns=100, seed=12, within=0.25) == pytest.approx(high, abs=0.06)
 
@@ -98,6 +98,6 @@ def test_segment_tests_claim_what_their_warning_says(name: str) -> None:
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ["google-mqm", "srp-paper", "nllb-xsts"])
 def test_confounded_raters_are_claimed_as_systems(name: str) -> None:
-    low, high = recipe_caveats.CONFOUNDED
+    low, high = assumption_caveats.CONFOUNDED
     found = claimed(name, campaigns=300, seed=13, within=0.1, severity=0.5, confounded=True, systems=2)
     assert low - 0.1 <= found <= high + 0.1

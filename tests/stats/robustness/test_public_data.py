@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 
 from app.stats.ratings import Ratings, ScoreScale
-from app.stats.robustness.changes import GROUPS
-from tests.stats.robustness.test_changes import check_against_twin
+from app.stats.robustness.score_changes import GROUPS
+from tests.stats.robustness.test_score_changes import check_against_twin
 from tests.stats.test_golden_da import SHARED, campaign
 
 pytestmark = [

@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 
-from app.stats.stability.extraction import MultiplyRatedDocuments
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments
 
 Study = dict[tuple[int, int, int], float]
 """Score by (document, segment of the data, system)."""

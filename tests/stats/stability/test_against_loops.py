@@ -7,18 +7,18 @@ import pytest
 
 from app.design.simulate import simulate_rater_assignments
 from app.stats.ratings import Ratings
-from app.stats.stability.extraction import extract_multiply_rated_documents
-from app.stats.stability.srp import compare_studies, find_better_of_pairs, pooled_srp
+from app.stats.stability.multiply_rated_documents import extract_multiply_rated_documents
+from app.stats.stability.srp import compare_studies, compute_pooled_srp, find_better_of_pairs
 from app.stats.stability.studies import (
-    full_data_study,
+    compute_normalized_document_sums,
     gather_study_ratings,
-    normalized_document_sums,
+    make_full_data_study,
     sum_ratings_over_segments,
 )
-from app.stats.stability.testing import (
+from app.stats.stability.study_significance import (
     SignificanceRule,
+    compute_permutation_p_values,
     find_significant_claims,
-    permutation_p_values,
     sample_document_signs,
 )
 from tests.stats.stability import naive
@@ -48,11 +48,11 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     (piece,) = sample_document_signs(rng, 1, 200, len(documents))
     signs = piece.unpack(0)
     found = gather_study_ratings(sum_ratings_over_segments(data), documents, raters)
-    sums = normalized_document_sums(found, method)
+    sums = compute_normalized_document_sums(found, method)
     means = sums.sum(axis=1) / found.n_segments.sum()
     signed = -sums.transpose(0, 2, 1)[:, None]
     made = find_significant_claims(
-        signed, permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
+        signed, compute_permutation_p_values(signed, [piece], exact=False, rule=SignificanceRule()), SignificanceRule()
     )[:, 0]
 
     slow = [naive.study_scores(data, documents.tolist(), study.tolist(), method) for study in raters]
@@ -63,7 +63,7 @@ def test_studies_claims_and_srp_are_those_of_the_loops(grouping: str, k: int, me
     pairs = list(zip(*np.triu_indices(n_systems, k=1), strict=True))
     assert [{p if c > 0 else p[::-1] for p, c in zip(pairs, row, strict=True) if c} for row in made] == slow_claims
     assert any(slow_claims)
-    assert pooled_srp([compare_studies(means, made, find_better_of_pairs(means, -1))]) == naive.srp(
+    assert compute_pooled_srp([compare_studies(means, made, find_better_of_pairs(means, -1))]) == naive.srp(
         slow_means, slow_claims
     )
 
@@ -83,7 +83,7 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
     pools = [data.pools[b] for b in data.bucket]
     raters = np.array([[[[pool[(s + d) % 3]] for s in range(4)] for d, pool in enumerate(pools)]])
     found = gather_study_ratings(sum_ratings_over_segments(data), documents, raters)
-    means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
+    means = compute_normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     slow = naive.study_scores(data, documents.tolist(), raters[0].tolist(), method)
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)
     if method == "z":
@@ -93,8 +93,8 @@ def test_raters_who_gave_one_score_throughout_are_as_in_the_loops(value: float, 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_full_data_are_the_study_in_which_everybody_rates_everything(method: str) -> None:
     data = extract_multiply_rated_documents(made_up(5, pools=((0, 1, 2), (2, 3))))
-    found = full_data_study(sum_ratings_over_segments(data))
+    found = make_full_data_study(sum_ratings_over_segments(data))
     raters = [[data.pools[b].tolist()] * len(data.systems) for b in data.bucket]
     slow = naive.study_scores(data, range(len(data.documents)), raters, method)
-    means = normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
+    means = compute_normalized_document_sums(found, method).sum(axis=1)[0] / found.n_segments.sum()
     assert means == pytest.approx(np.array(naive.system_means(slow, 4)), abs=1e-10)

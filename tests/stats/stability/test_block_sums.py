@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Ratings
-from app.stats.stability import extraction
+from app.stats.stability import multiply_rated_documents
 from app.stats.stability.block_sums import sum_ratings_over_blocks
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import compute_stability_curves
-from app.stats.stability.extraction import MultiplyRatedDocuments, NotMultiplyRated, extract_multiply_rated_documents
+from app.stats.stability.multiply_rated_documents import (
+    MultiplyRatedDocuments,
+    NoMultiplyRatedDocuments,
+    extract_multiply_rated_documents,
+)
 from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign
 from app.stats.stability.studies import RaterDocumentSums, sum_ratings_over_segments
 from tests.stats.stability.worlds import made_up
@@ -68,7 +72,7 @@ def test_sums_by_block_are_those_of_all_at_once(name: str, documents: int) -> No
 
 def test_crowded_documents_are_left_out_as_of_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings = made_up(4, documents=12, pools=((0, 1, 2, 3), (1, 2)))
-    monkeypatch.setattr(extraction, "MOST_PLACES", 100)
+    monkeypatch.setattr(multiply_rated_documents, "MOST_PLACES", 100)
     data = extract_multiply_rated_documents(ratings)
     assert "many more raters" in data.left_out[0].reason
     summed = by_block(ratings, 2, 1.5)
@@ -99,7 +103,7 @@ def test_what_is_rated_once_is_refused_as_of_all_at_once() -> None:
     for given in (alone, ratings.where(ratings.system == 0), ratings.where(np.zeros(len(ratings), dtype=np.bool_))):
         told = []
         for refused in (lambda: extract_multiply_rated_documents(given), lambda: by_block(given, 2, 0.0)):  # noqa: B023
-            with pytest.raises(NotMultiplyRated) as error:
+            with pytest.raises(NoMultiplyRatedDocuments) as error:
                 refused()
             told.append(error.value.detail)
         assert told[0] == told[1]

@@ -10,11 +10,11 @@ import pytest
 
 from app.domain.errors import Invalid
 from app.stats.ratings import Ratings
-from app.stats.stability import extraction
+from app.stats.stability import multiply_rated_documents
 from app.stats.stability.chunks import ChunkOutcome, StabilitySimulator
 from app.stats.stability.curves import _mean_of, compute_stability_curves
-from app.stats.stability.extraction import NotMultiplyRated, extract_multiply_rated_documents
-from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.multiply_rated_documents import NoMultiplyRatedDocuments, extract_multiply_rated_documents
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, make_riley_2024_designs
 from tests.stats.components.worlds import crossed
 from tests.stats.stability.worlds import made_up
 
@@ -238,7 +238,7 @@ def test_studies_of_very_many_systems_are_limited_by_what_is_held_at_once() -> N
 
 
 def test_the_figures_of_the_paper_are_one_request() -> None:
-    designs = riley_2024_designs()
+    designs = make_riley_2024_designs()
     assert len(designs) == len(set(designs)) == 36
     request = StabilityRequest(designs).resolve(181, 15)
     assert request.document_counts == tuple(range(20, 181, 20))
@@ -287,13 +287,13 @@ def test_documents_of_many_more_raters_than_others_are_left_out_where_arrays_wou
 ) -> None:
     """A document that 100 raters judged gave every other output 100 places: 5 GB with 100,000 of them."""
     given = made_up(6, pools=((0, 1), (2, 3), (0, 1, 2, 3, 4, 5)), segments=1)
-    monkeypatch.setattr(extraction, "MOST_PLACES", 12 * 4 * 6)
+    monkeypatch.setattr(multiply_rated_documents, "MOST_PLACES", 12 * 4 * 6)
     assert len(extract_multiply_rated_documents(given).documents) == 12
-    monkeypatch.setattr(extraction, "MOST_PLACES", 12 * 4 * 6 - 1)
+    monkeypatch.setattr(multiply_rated_documents, "MOST_PLACES", 12 * 4 * 6 - 1)
     data = extract_multiply_rated_documents(given)
     assert [(one.reason, one.n) for one in data.left_out] == [("rated by many more raters than other documents", 4)]
     assert (len(data.documents), data.score.shape[2]) == (8, 2)
-    monkeypatch.setattr(extraction, "MOST_PLACES", 1)
+    monkeypatch.setattr(multiply_rated_documents, "MOST_PLACES", 1)
     assert len(extract_multiply_rated_documents(made_up(6, pools=((0, 1), (2, 3)))).documents) == 12
 
 
@@ -308,13 +308,13 @@ def test_two_ratings_of_one_output_by_one_rater_count_as_their_mean() -> None:
 
 def test_a_campaign_with_one_rating_an_item_says_why_there_is_nothing_to_simulate() -> None:
     given = made_up(2, documents=4, pools=((0,), (1,)))
-    with pytest.raises(NotMultiplyRated, match="4 documents: rated by fewer than two raters"):
+    with pytest.raises(NoMultiplyRatedDocuments, match="4 documents: rated by fewer than two raters"):
         extract_multiply_rated_documents(given)
 
 
 def test_one_system_alone_is_told_as_such() -> None:
     ratings = crossed(1, documents=8, systems=2, raters=2, ratings=2)
-    with pytest.raises(NotMultiplyRated, match="only one system was rated"):
+    with pytest.raises(NoMultiplyRatedDocuments, match="only one system was rated"):
         extract_multiply_rated_documents(ratings.where(ratings.system == 0))
     assert extract_multiply_rated_documents(ratings).systems == ("s00", "s01")
 

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from app.stats.ratings import Floats
-from app.stats.stability.srp import compare_studies, find_better_of_pairs, mark_stable_study_pairs, pooled_srp
+from app.stats.stability.srp import compare_studies, compute_pooled_srp, find_better_of_pairs, mark_stable_study_pairs
 from app.stats.stability.studies import (
     StudyBatch,
+    compute_normalized_document_sums,
     gather_study_ratings,
-    normalized_document_sums,
     sum_ratings_over_segments,
 )
-from app.stats.stability.testing import (
+from app.stats.stability.study_significance import (
     SignificanceRule,
     SignPatternBatch,
+    compute_permutation_p_values,
     find_significant_claims,
-    permutation_p_values,
 )
 from tests.stats.stability.worlds import expected, needs_public_data, side_by_side_arrays
 
@@ -63,13 +63,13 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
     first, second = np.triu_indices(len(systems), k=1)
     assert len(case["expected"]) >= 2
     for name, theirs in case["expected"].items():
-        sums = normalized_document_sums(found, METHODS[name])
+        sums = compute_normalized_document_sums(found, METHODS[name])
         means = sums.sum(axis=1) / found.n_segments.sum()
         by_name = [dict(zip(systems, map(float, row), strict=True)) for row in means]
         for ours, wanted in zip(by_name, theirs["means"], strict=True):
             assert ours == pytest.approx(wanted, abs=1e-12)
         signed = -sums.transpose(0, 2, 1)[:, None]
-        p = permutation_p_values(signed, [SignPatternBatch.pack(signs[None])], exact=False, rule=rule)
+        p = compute_permutation_p_values(signed, [SignPatternBatch.pack(signs[None])], exact=False, rule=rule)
         for row, wanted in zip(p.first[:, 0], theirs["p_values"], strict=True):
             ours = {f"{systems[i]} | {systems[j]}": float(x) for i, j, x in zip(first, second, row, strict=True)}
             assert ours == pytest.approx(wanted, abs=1e-12)
@@ -84,4 +84,4 @@ def test_every_study_has_the_means_p_values_claims_and_stability_of_the_loops(
         order = find_better_of_pairs(means, -1)
         matrix = mark_stable_study_pairs(made, order).astype(int)
         assert matrix.tolist() == theirs["sr_matrix"]
-        assert pooled_srp([compare_studies(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)
+        assert compute_pooled_srp([compare_studies(means, made, order)]) == pytest.approx(theirs["srp"], abs=1e-15)

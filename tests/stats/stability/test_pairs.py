@@ -9,9 +9,9 @@ import pytest
 
 from app.stats.stability.chunks import StabilitySimulator
 from app.stats.stability.curves import StabilityCurve, compute_stability_curves
-from app.stats.stability.extraction import extract_multiply_rated_documents
-from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, max_reported_rank_distance
-from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, riley_2024_designs
+from app.stats.stability.multiply_rated_documents import extract_multiply_rated_documents
+from app.stats.stability.pairs import MOST_REPORTED, ReportedPairs, choose_max_reported_rank_distance
+from app.stats.stability.request import RaterAssignmentScheme, StabilityRequest, StudyDesign, make_riley_2024_designs
 from tests.stats.stability.worlds import made_up
 
 SYSTEMS = 5
@@ -78,15 +78,15 @@ def test_a_pair_that_is_equal_by_all_ratings_is_named_in_the_order_of_the_system
 
 
 def test_neighbours_alone_are_told_where_a_report_would_be_too_long() -> None:
-    figures = StabilityRequest(riley_2024_designs()).resolve(181, 15)
-    assert max_reported_rank_distance(figures, 15) == 14
+    figures = StabilityRequest(make_riley_2024_designs()).resolve(181, 15)
+    assert choose_max_reported_rank_distance(figures, 15) == 14
     for systems in (2, 15, 40, 200, 1400):
-        reach = max_reported_rank_distance(figures, systems)
+        reach = choose_max_reported_rank_distance(figures, systems)
         order = np.ones(systems * (systems - 1) // 2, dtype=np.int8)
         told = ReportedPairs.select_within_rank_distance(order, systems, reach).pairs
         assert len(told) * len(figures.designs) * len(figures.document_counts) <= MOST_REPORTED
         assert set(told) == {(i, j) for i in range(systems) for j in range(i + 1, min(systems, i + reach + 1))}
-    assert [max_reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
+    assert [choose_max_reported_rank_distance(figures, systems) for systems in (40, 150, 200)] == [4, 1, 0]
 
 
 def test_no_more_than_what_is_told_reaches_the_points(monkeypatch: pytest.MonkeyPatch) -> None:

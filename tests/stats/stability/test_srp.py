@@ -11,19 +11,19 @@ from scipy import stats
 from app.design.entropy import normalized_entropy
 from app.stats.stability.srp import (
     compare_studies,
+    compute_pooled_srp,
+    estimate_srp_monte_carlo_error,
     find_better_of_pairs,
     mark_stable_study_pairs,
-    pooled_srp,
-    srp_monte_carlo_error,
 )
-from app.stats.stability.testing import (
+from app.stats.stability.study_significance import (
     Claims,
     SignificanceRule,
     SignPatternBatch,
-    all_document_signs,
-    enumerates_all_signs,
+    can_enumerate_all_signs,
+    compute_permutation_p_values,
     find_significant_claims,
-    permutation_p_values,
+    iterate_all_document_signs,
     sample_document_signs,
 )
 
@@ -39,7 +39,7 @@ def test_the_worked_example_has_an_srp_of_four_sixths() -> None:
     assert not matrix[0, 2], "a tie is not stable"
     assert matrix[1:].all()
     group = compare_studies(MEANS, CLAIMS, order)
-    assert (group.stable, group.n_pairs, pooled_srp([group])) == (4, 6, 4 / 6)
+    assert (group.stable, group.n_pairs, compute_pooled_srp([group])) == (4, 6, 4 / 6)
 
 
 def test_turning_scores_round_changes_nothing_but_the_flag() -> None:
@@ -100,9 +100,9 @@ def test_the_error_of_one_group_is_the_jackknife_over_its_studies() -> None:
         left = np.delete(np.delete(matrix, b, axis=0), b, axis=1)
         without.append(left.sum() / (14 * 13))
     expected = np.sqrt(14 / 15 * ((np.array(without) - np.mean(without)) ** 2).sum())
-    assert srp_monte_carlo_error([compare_studies(means, made, find_better_of_pairs(means, -1))]) == pytest.approx(
-        expected
-    )
+    assert estimate_srp_monte_carlo_error(
+        [compare_studies(means, made, find_better_of_pairs(means, -1))]
+    ) == pytest.approx(expected)
 
 
 def test_the_error_of_ten_groups_is_that_between_them_and_of_fewer_never_below_the_jackknife() -> None:
@@ -111,26 +111,30 @@ def test_the_error_of_ten_groups_is_that_between_them_and_of_fewer_never_below_t
         means, made = studies(seed, 8)
         groups.append(compare_studies(means, made, find_better_of_pairs(means, -1)))
     each = np.array([group.stable / group.n_pairs for group in groups])
-    assert srp_monte_carlo_error(groups) == pytest.approx(each.std(ddof=1) / np.sqrt(10))
+    assert estimate_srp_monte_carlo_error(groups) == pytest.approx(each.std(ddof=1) / np.sqrt(10))
     alike = [groups[0]] * 5  # no difference between groups, yet each is of few studies
-    assert srp_monte_carlo_error(alike) > 0.01
+    assert estimate_srp_monte_carlo_error(alike) > 0.01
 
 
 def test_few_documents_are_enumerated_and_give_the_exact_p() -> None:
     """Document sums −3, −2, −3, 1, −3 give p = 4/32 two-sided and 2/32 one-sided."""
     sums = np.zeros((1, 1, 2, 5))
     sums[0, 0, 0] = [3.0, 2, 3, -1, 3]
-    assert enumerates_all_signs(5, 500)
-    assert not enumerates_all_signs(9, 500)
-    two = permutation_p_values(sums, all_document_signs(5), exact=True, rule=SignificanceRule())
+    assert can_enumerate_all_signs(5, 500)
+    assert not can_enumerate_all_signs(9, 500)
+    two = compute_permutation_p_values(sums, iterate_all_document_signs(5), exact=True, rule=SignificanceRule())
     assert two.first.item() == 4 / 32
-    one = permutation_p_values(sums, all_document_signs(5), exact=True, rule=SignificanceRule(two_sided=False))
+    one = compute_permutation_p_values(
+        sums, iterate_all_document_signs(5), exact=True, rule=SignificanceRule(two_sided=False)
+    )
     assert (one.first.item(), one.second.item()) == (2 / 32, 31 / 32)
     assert find_significant_claims(sums, one, SignificanceRule(alpha=0.07, two_sided=False)).item() == 1
     assert (
         find_significant_claims(
             -sums,
-            permutation_p_values(-sums, all_document_signs(5), exact=True, rule=SignificanceRule(two_sided=False)),
+            compute_permutation_p_values(
+                -sums, iterate_all_document_signs(5), exact=True, rule=SignificanceRule(two_sided=False)
+            ),
             SignificanceRule(0.07),
         ).item()
         == -1
@@ -146,9 +150,9 @@ def test_permutations_in_several_pieces_count_as_in_one(monkeypatch: pytest.Monk
     assert set(np.unique(signs)) == {-1.0, 1.0}
     assert abs(signs.mean()) < 0.02
     for rule in (SignificanceRule(), SignificanceRule(two_sided=False), SignificanceRule(plus_one=False)):
-        whole = permutation_p_values(sums, [piece], exact=False, rule=rule)
-        monkeypatch.setattr("app.stats.stability.testing._CACHE_BYTES", 1)
-        pieces = permutation_p_values(
+        whole = compute_permutation_p_values(sums, [piece], exact=False, rule=rule)
+        monkeypatch.setattr("app.stats.stability.study_significance._CACHE_BYTES", 1)
+        pieces = compute_permutation_p_values(
             sums, [SignPatternBatch.pack(signs[:, :123]), SignPatternBatch.pack(signs[:, 123:])], exact=False, rule=rule
         )
         assert (whole.first == pieces.first).all()
@@ -160,9 +164,11 @@ def test_counts_are_right_for_as_many_permutations_as_are_counted_at_once_and_mo
     """Of 2^D patterns all reach a difference of nothing, and two a sum whose terms have one sign."""
     sums = np.zeros((2, 1, 3, documents))
     sums[:, :, 0] = 1.0
-    p = permutation_p_values(sums, all_document_signs(documents), exact=True, rule=SignificanceRule())
+    p = compute_permutation_p_values(sums, iterate_all_document_signs(documents), exact=True, rule=SignificanceRule())
     assert p.first.tolist() == [[[2 / 2**documents, 2 / 2**documents, 1.0]]] * 2
-    p = permutation_p_values(sums, all_document_signs(documents), exact=True, rule=SignificanceRule(two_sided=False))
+    p = compute_permutation_p_values(
+        sums, iterate_all_document_signs(documents), exact=True, rule=SignificanceRule(two_sided=False)
+    )
     assert p.first.tolist() == [[[1 / 2**documents, 1 / 2**documents, 1.0]]] * 2
     assert p.second.tolist() == [[[1.0, 1.0, 1.0]]] * 2
 
@@ -171,7 +177,7 @@ def test_many_permutations_of_many_documents_are_never_held_all_at_once() -> Non
     sums, rng = np.random.default_rng(1).normal(size=(50, 1, 4, 1000)), np.random.default_rng(2)
     tracemalloc.start()
     try:
-        found = permutation_p_values(
+        found = compute_permutation_p_values(
             sums, sample_document_signs(rng, 50, 1000, 1000), exact=False, rule=SignificanceRule()
         )
         _, peak = tracemalloc.get_traced_memory()

@@ -14,7 +14,7 @@ import pytest
 
 from app.stats.ratings import Ratings
 from app.stats.scoring import PROFILES, sum_error_weights, weigh_error
-from app.stats.stability.extraction import MultiplyRatedDocuments, extract_multiply_rated_documents
+from app.stats.stability.multiply_rated_documents import MultiplyRatedDocuments, extract_multiply_rated_documents
 
 SHARED = Path(__file__).resolve().parents[3] / ".." / "shared"
 needs_public_data = [

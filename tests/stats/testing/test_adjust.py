@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from app.stats.testing.adjust import adjust_p_values, benjamini_hochberg, holm, two_sided_p_values
+from app.stats.testing.adjust import adjust_p_values, benjamini_hochberg, convert_to_two_sided_p_values, holm
 
 # A worked example; the expected values were computed with independent code.
 F15 = np.array([0.001, 0.008, 0.039, 0.041, 0.042, 0.06, 0.074, 0.205])
@@ -52,5 +52,5 @@ def test_the_order_of_the_family_is_irrelevant(p_values: np.ndarray, random: obj
 
 
 def test_a_one_sided_pair_enters_with_twice_its_smaller_p() -> None:
-    entering = two_sided_p_values(np.array([0.01, 0.6, 0.98]), np.array([0.99, 0.5, 0.02]))
+    entering = convert_to_two_sided_p_values(np.array([0.01, 0.6, 0.98]), np.array([0.99, 0.5, 0.02]))
     assert entering == pytest.approx([0.02, 1.0, 0.04])

@@ -11,17 +11,19 @@ import pytest
 from scipy import stats
 
 from app.stats.testing import bca
-from app.stats.testing.bca import OneSidedPValues, bca_paired_p_values, bca_two_sample_p_values
+from app.stats.testing.bca import OneSidedPValues, compute_bca_paired_p_values, compute_bca_two_sample_p_values
 
 ALPHA = 0.05
 
 
 def claim_paired(differences: np.ndarray, seed: int) -> OneSidedPValues:
-    return bca_paired_p_values(np.stack([differences, np.zeros_like(differences)]), [(0, 1)], alpha=ALPHA, seed=seed)[0]
+    return compute_bca_paired_p_values(
+        np.stack([differences, np.zeros_like(differences)]), [(0, 1)], alpha=ALPHA, seed=seed
+    )[0]
 
 
 def claim_apart(x: np.ndarray, y: np.ndarray, seed: int, resamples: int = 100) -> OneSidedPValues:
-    return bca_two_sample_p_values([x, y], [(0, 1)], alpha=ALPHA, seed=seed, resamples=resamples)[0]
+    return compute_bca_two_sample_p_values([x, y], [(0, 1)], alpha=ALPHA, seed=seed, resamples=resamples)[0]
 
 
 def lower_end(*samples: np.ndarray, seed: int, level: float = ALPHA) -> float:
@@ -112,8 +114,8 @@ def test_pairs_together_are_those_alone_and_are_drawn_once(monkeypatch: pytest.M
     monkeypatch.setattr(bca, "_draw_counts", count)
     bca._keep_draws.cache_clear()
     in_one_call = (
-        bca_paired_p_values(of_one_length, among, alpha=ALPHA, seed=5),
-        bca_two_sample_p_values(samples, pairs, alpha=ALPHA, seed=5),
+        compute_bca_paired_p_values(of_one_length, among, alpha=ALPHA, seed=5),
+        compute_bca_two_sample_p_values(samples, pairs, alpha=ALPHA, seed=5),
     )
     assert [[(one.p_value, one.p_reverse) for one in claims] for claims in in_one_call] == [
         [pytest.approx((one.p_value, one.p_reverse), nan_ok=True) for one in claims] for claims in alone

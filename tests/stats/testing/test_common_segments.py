@@ -13,8 +13,8 @@ from scipy import stats
 from app.domain.recipe import NAMED, Recipe
 from app.stats.aggregate import ScoreMatrix, average_ratings_per_segment, make_score_matrix
 from app.stats.ratings import Ratings
-from app.stats.testing.common_segments import all_system_pairs, reduce_pairs_to_common_segments
-from app.stats.testing.pair_tests import number_of_resamples, run_pair_tests
+from app.stats.testing.common_segments import list_all_system_pairs, reduce_pairs_to_common_segments
+from app.stats.testing.pair_tests import choose_number_of_resamples, run_pair_tests
 
 Cell = tuple[str, str, int, float]
 
@@ -65,7 +65,7 @@ def test_shared_data_agree_with_their_slow_twin(cells: list[Cell], unit: str, si
     names = sorted({cell[0] for cell in cells})
     scores = {cell[:3]: cell[3] for cell in cells}
     blocks = {int(pair): block for block in shared.blocks for pair in block.pair}
-    for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
+    for pair, (i, j) in enumerate(zip(*list_all_system_pairs(len(names)), strict=True)):
         common = [k[1:] for k in sorted(scores) if k[0] == names[i] and (names[j], *k[1:]) in scores]
         apart = [sign * (scores[names[i], *k] - scores[names[j], *k]) for k in common]
         assert shared.segments[pair] == len(common)
@@ -106,7 +106,7 @@ def test_macro_means_agree_with_their_slow_twin(cells: list[Cell], domains: list
         [macro([(k[1], x) for k, x in scores.items() if k[0] == n]) for n in names]
     )
     differences = reduce_pairs_to_common_segments(laid, 1, unit="document").difference
-    for pair, (i, j) in enumerate(zip(*all_system_pairs(len(names)), strict=True)):
+    for pair, (i, j) in enumerate(zip(*list_all_system_pairs(len(names)), strict=True)):
         apart = [(k[1], x - scores[names[j], *k[1:]]) for k, x in scores.items()
                  if k[0] == names[i] and (names[j], *k[1:]) in scores]  # fmt: skip
         if apart:
@@ -184,9 +184,9 @@ def test_a_test_by_segments_permutes_segments() -> None:
 
 
 def test_the_number_of_draws_follows_the_family() -> None:
-    assert number_of_resamples(NAMED["recommended"], 105) == 42_000
-    assert number_of_resamples(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
-    assert number_of_resamples(NAMED["google-mqm"], 105) == 10_000
+    assert choose_number_of_resamples(NAMED["recommended"], 105) == 42_000
+    assert choose_number_of_resamples(replace(NAMED["recommended"], adjust="none"), 105) == 10_000
+    assert choose_number_of_resamples(NAMED["google-mqm"], 105) == 10_000
 
 
 @pytest.mark.parametrize("unit", ["segment", "document"])

@@ -96,8 +96,8 @@ def test_a_million_draws_are_counted_and_not_kept(monkeypatch: pytest.MonkeyPatc
     sums = np.random.default_rng(1).normal(size=(60, 10)) + np.linspace(-1, 1, 60)[:, None]
     weights = np.ones((60, 10))
     kept: list[tuple[np.ndarray, np.ndarray]] = []
-    peak = peak_of(lambda: kept.append(resampling.bootstrap_p_values(sums, weights, draws=40_000, seed=3)))
+    peak = peak_of(lambda: kept.append(resampling.compute_bootstrap_p_values(sums, weights, draws=40_000, seed=3)))
     assert peak < 10e6  # all draws have 19 MB
-    drawn = np.round(resampling.bootstrap_values(sums, weights, draws=40_000, seed=3), 10)
+    drawn = np.round(resampling.draw_bootstrap_ratios(sums, weights, draws=40_000, seed=3), 10)
     assert kept[0][0].tolist() == ((1 + (drawn <= 0).sum(axis=1)) / 40_001).tolist()
     assert kept[0][1].tolist() == ((1 + (drawn >= 0).sum(axis=1)) / 40_001).tolist()

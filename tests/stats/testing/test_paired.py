@@ -13,10 +13,10 @@ from scipy import stats
 from app.domain.errors import Invalid
 from app.stats.testing.paired import (
     DirectionalPValues,
+    compute_paired_t_p_value,
     paired_t_test,
     stouffer,
     stouffer_signed,
-    two_sided_paired_t_p_value,
     wilcoxon_signed_rank,
 )
 
@@ -163,4 +163,4 @@ def test_signed_strata_in_one_direction_add_up() -> None:
 def test_the_t_test_of_two_lists_is_scipys_where_they_differ_alike_or_not_at_all(second: tuple[float, ...]) -> None:
     first = (1.0, 2.0, 5.0, 4.0, 3.0)
     expected = stats.ttest_rel(first, second).pvalue
-    assert two_sided_paired_t_p_value(first, second) == pytest.approx(expected, rel=1e-12, nan_ok=True)
+    assert compute_paired_t_p_value(first, second) == pytest.approx(expected, rel=1e-12, nan_ok=True)

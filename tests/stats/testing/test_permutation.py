@@ -13,7 +13,7 @@ from app.stats.testing import permutation
 from app.stats.testing.permutation import (
     PairsWithSameSegments,
     PermutationCounts,
-    capped_number_of_permutations,
+    cap_number_of_permutations,
     count_extreme_permuted_sums,
 )
 
@@ -45,7 +45,7 @@ def test_the_worked_example_f4_is_met_by_documents() -> None:
     sums = [float(sum(document)) for document in F4]
     assert flips(sums).exact[0]
     assert flips(sums).p_values(plus_one=True)[0] == 0.125
-    assert flips(sums, two_sided=False).p_reverse(plus_one=True)[0] == 0.0625
+    assert flips(sums, two_sided=False).reverse_p_values(plus_one=True)[0] == 0.0625
 
 
 def test_the_worked_example_f4_has_another_p_with_segments_as_the_wrong_unit() -> None:
@@ -68,7 +68,7 @@ def test_enumeration_agrees_with_its_slow_twin(sums: list[float]) -> None:
     assert one_sided.reverse[0] == sum(p <= observed + tolerance for p in permuted)
     assert counts.beyond[0] == sum(abs(p) >= abs(observed) - tolerance for p in permuted)
     assert counts.reverse is None
-    assert np.isnan(counts.p_reverse(plus_one=True)).all()
+    assert np.isnan(counts.reverse_p_values(plus_one=True)).all()
 
 
 @settings(max_examples=30, deadline=None)
@@ -208,6 +208,6 @@ def test_p_is_uniform_when_there_is_no_difference() -> None:
 
 
 def test_more_hypotheses_need_more_permutations() -> None:
-    assert capped_number_of_permutations(1, 0.05) == 10_000
-    assert capped_number_of_permutations(105, 0.05) == 42_000
-    assert capped_number_of_permutations(19_900, 0.05) == 1_000_000
+    assert cap_number_of_permutations(1, 0.05) == 10_000
+    assert cap_number_of_permutations(105, 0.05) == 42_000
+    assert cap_number_of_permutations(19_900, 0.05) == 1_000_000

@@ -36,13 +36,15 @@ def test_intervals_are_those_of_scipy_from_the_same_draws(kind: str) -> None:
         vectorized=True,
         rng=np.random.default_rng(2),
     ).confidence_interval
-    low, high = resampling.bootstrap_intervals(sums[None], weights[None], alpha=0.05, kind=kind, seed=2, draws=2000)
+    low, high = resampling.compute_bootstrap_intervals(
+        sums[None], weights[None], alpha=0.05, kind=kind, seed=2, draws=2000
+    )
     assert (low[0], high[0]) == pytest.approx((oracle.low, oracle.high), rel=1e-9)
 
 
 def test_bca_agrees_with_its_slow_twin_on_the_same_draws() -> None:
     sums, weights = documents(25, seed=3)
-    values = np.sort(resampling.bootstrap_values(sums[None], weights[None], draws=999, seed=7)[0])
+    values = np.sort(resampling.draw_bootstrap_ratios(sums[None], weights[None], draws=999, seed=7)[0])
     estimate = sums.sum() / weights.sum()
     bias = stats.norm.ppf(sum(v < estimate for v in values) / 999)
     left = [
@@ -55,24 +57,26 @@ def test_bca_agrees_with_its_slow_twin_on_the_same_draws() -> None:
     for level in (0.05, 0.95):
         z = bias + stats.norm.ppf(level)
         expected.append(np.quantile(values, stats.norm.cdf(bias + z / (1 - acceleration * z))))
-    low, high = resampling.bootstrap_intervals(sums[None], weights[None], alpha=0.1, kind="bca", seed=7, draws=999)
+    low, high = resampling.compute_bootstrap_intervals(
+        sums[None], weights[None], alpha=0.1, kind="bca", seed=7, draws=999
+    )
     assert (low[0], high[0]) == pytest.approx(expected)
 
 
 def test_draws_take_as_many_documents_as_there_are_whatever_the_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
     ones = np.ones((1, 12))
-    assert resampling.bootstrap_values(ones, ones, draws=50, seed=1) == pytest.approx(np.ones((1, 50)))
+    assert resampling.draw_bootstrap_ratios(ones, ones, draws=50, seed=1) == pytest.approx(np.ones((1, 50)))
     sums, weights = documents(12)
-    whole = resampling.bootstrap_values(sums[None], weights[None], draws=200, seed=1)
+    whole = resampling.draw_bootstrap_ratios(sums[None], weights[None], draws=200, seed=1)
     monkeypatch.setattr(resampling, "_CHUNK", 12 * 7)
-    assert resampling.bootstrap_values(sums[None], weights[None], draws=200, seed=1) == pytest.approx(whole)
+    assert resampling.draw_bootstrap_ratios(sums[None], weights[None], draws=200, seed=1) == pytest.approx(whole)
 
 
 @pytest.mark.parametrize(("n", "kind"), [(19, "bca"), (30, "t")])
 def test_few_documents_and_t_take_the_linearized_interval(n: int, kind: str) -> None:
     sums, weights = documents(n)
-    width = intervals.interval_half_widths(estimate_ratio_precision(sums, weights), 0.05)
-    low, high = resampling.bootstrap_intervals(sums[None], weights[None], alpha=0.05, kind=kind, seed=1)
+    width = intervals.compute_interval_half_widths(estimate_ratio_precision(sums, weights), 0.05)
+    low, high = resampling.compute_bootstrap_intervals(sums[None], weights[None], alpha=0.05, kind=kind, seed=1)
     estimate = sums.sum() / weights.sum()
     assert (low[0], high[0]) == pytest.approx((estimate - width, estimate + width))
 
@@ -80,19 +84,21 @@ def test_few_documents_and_t_take_the_linearized_interval(n: int, kind: str) -> 
 def test_equal_documents_have_an_interval_of_one_point_and_one_document_has_none() -> None:
     ones = np.ones((1, 25))
     for kind in ("percentile", "bca"):
-        assert [float(x[0]) for x in resampling.bootstrap_intervals(3 * ones, ones, alpha=0.05, kind=kind, seed=1)] == [
+        assert [
+            float(x[0]) for x in resampling.compute_bootstrap_intervals(3 * ones, ones, alpha=0.05, kind=kind, seed=1)
+        ] == [
             3.0,
             3.0,
         ]
     assert np.isnan(
-        resampling.bootstrap_intervals(ones[:, :1], ones[:, :1], alpha=0.05, kind="percentile", seed=1)
+        resampling.compute_bootstrap_intervals(ones[:, :1], ones[:, :1], alpha=0.05, kind="percentile", seed=1)
     ).all()
 
 
 def test_p_values_count_draws_on_the_other_side() -> None:
     sums, weights = documents(15, shift=-0.8)
-    drawn = np.round(resampling.bootstrap_values(sums[None], weights[None], draws=500, seed=4)[0], 10)
-    not_above, not_below = resampling.bootstrap_p_values(sums[None], weights[None], draws=500, seed=4)
+    drawn = np.round(resampling.draw_bootstrap_ratios(sums[None], weights[None], draws=500, seed=4)[0], 10)
+    not_above, not_below = resampling.compute_bootstrap_p_values(sums[None], weights[None], draws=500, seed=4)
     assert not_above[0] == (1 + sum(drawn <= 0)) / 501
     assert not_below[0] == (1 + sum(drawn >= 0)) / 501
 
@@ -166,7 +172,7 @@ def test_a_bootstrap_claims_as_much_of_nothing_as_is_said() -> None:
         claimed = []
         for seed in range(25):
             apart = 5 * rng.normal(size=counts.shape) + np.sqrt(10) * 1.5 * rng.normal(size=counts.shape)
-            p, reverse = resampling.bootstrap_p_values(apart, counts, draws=2000, seed=seed)
+            p, reverse = resampling.compute_bootstrap_p_values(apart, counts, draws=2000, seed=seed)
             claimed.append(2 * np.minimum(p, reverse) < 0.05)
         assert np.mean(claimed) == pytest.approx(said, abs=0.03), documents
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.stats.timing.active_time import ActivityLog, PageVisibilityChange, ScreenWordCounts, derive_actions_from_log
-from app.stats.timing.timing import compute_work_stretches, payable_seconds_by_rater_and_day, trim_overlapping_stretches
+from app.stats.timing.work_time import compute_work_stretches, sum_payable_seconds_by_day, trim_overlapping_stretches
 
 SECOND = 1_000_000
 WORDS = 50.0
@@ -129,11 +129,11 @@ def test_an_event_that_names_no_item_belongs_to_the_one_before() -> None:
 
 def test_two_windows_at_once_are_paid_once_and_so_are_two_accounts_of_one_person() -> None:
     windows = together(page([0, 20, 40], 40), page([10, 30, 50], 50, session=1))
-    assert payable_seconds_by_rater_and_day(derive_actions_from_log(windows, ONE_SCREEN)) == {(0, 0): 50.0}
+    assert sum_payable_seconds_by_day(derive_actions_from_log(windows, ONE_SCREEN)) == {(0, 0): 50.0}
     accounts = together(page([0, 20, 40], 40), page([10, 30, 50], 50, rater=1, task=1))
-    apart = payable_seconds_by_rater_and_day(derive_actions_from_log(accounts, ONE_SCREEN))
+    apart = sum_payable_seconds_by_day(derive_actions_from_log(accounts, ONE_SCREEN))
     assert sum(apart.values()) == 80.0
-    one_person = payable_seconds_by_rater_and_day(
+    one_person = sum_payable_seconds_by_day(
         derive_actions_from_log(accounts, ONE_SCREEN), person=np.zeros(2, dtype=np.int32)
     )
     assert sum(one_person.values()) == 50.0
@@ -142,12 +142,12 @@ def test_two_windows_at_once_are_paid_once_and_so_are_two_accounts_of_one_person
 def test_days_are_those_of_the_place_of_payment() -> None:
     late = 86_400 - 30.0
     log = page([late, late + 20, late + 40], late + 40)
-    assert payable_seconds_by_rater_and_day(derive_actions_from_log(log, ONE_SCREEN)) == {(0, 0): 40.0}
-    assert payable_seconds_by_rater_and_day(derive_actions_from_log(log, ONE_SCREEN), offset=3600) == {(0, 1): 40.0}
+    assert sum_payable_seconds_by_day(derive_actions_from_log(log, ONE_SCREEN)) == {(0, 0): 40.0}
+    assert sum_payable_seconds_by_day(derive_actions_from_log(log, ONE_SCREEN), offset=3600) == {(0, 1): 40.0}
 
 
 def test_nothing_recorded_is_nothing_paid() -> None:
-    assert payable_seconds_by_rater_and_day(derive_actions_from_log(page([], []), ONE_SCREEN)) == {}
+    assert sum_payable_seconds_by_day(derive_actions_from_log(page([], []), ONE_SCREEN)) == {}
 
 
 @given(

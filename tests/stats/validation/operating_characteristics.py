@@ -16,7 +16,7 @@ from app.stats.ranking.result import Ranking
 from app.stats.ratings import Floats
 from app.stats.validation.proportion import Proportion
 from app.stats.validation.study_findings import TrueScores, compare_ranking_with_truth
-from app.stats.validation.worlds import SimulatedWorld, simulate_campaign, simulate_sums_of_campaigns
+from app.stats.validation.worlds import SimulatedWorld, simulate_campaign, simulate_campaigns_as_document_sums
 
 _KEY = 0x3017
 
@@ -37,7 +37,7 @@ def gate_error_rate(
 def _pairs(world: SimulatedWorld, means: Floats, n: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
     """Sums of differences, last system minus first, and segments by document, of each campaign."""
     rng = np.random.Generator(np.random.PCG64([_KEY, seed]))
-    for sums, counts, _ in simulate_sums_of_campaigns(world, rng, means, n):
+    for sums, counts, _ in simulate_campaigns_as_document_sums(world, rng, means, n):
         for total in sums:
             yield total[-1] - total[0], counts
 

@@ -13,14 +13,14 @@ from scipy import stats
 
 from app.domain.recipe import NAMED
 from app.stats.ratings import Ratings
-from app.stats.validation.campaign_design import CampaignWithRedrawnScores
-from app.stats.validation.rates import (
+from app.stats.validation.recipe_validator import (
     Bound,
     NominalRateCheck,
     RecipeValidator,
     check_nominal_rates,
     is_nominal_rate_kept,
 )
+from app.stats.validation.redrawn_scores import CampaignWithRedrawnScores
 from app.stats.validation.studies import StudyPopulation
 
 RECOMMENDED = replace(NAMED["recommended"], permutations=400)

@@ -17,8 +17,13 @@ from app.stats.validation.designs import (
     make_equal_document_lengths,
     make_simulated_design,
 )
-from app.stats.validation.proportion import Proportion, proportion_lower_bound, proportion_upper_bound
-from app.stats.validation.worlds import WORLDS, ScoreGeneratingProcess, simulate_campaign, simulate_sums_of_campaigns
+from app.stats.validation.proportion import Proportion, compute_proportion_lower_bound, compute_proportion_upper_bound
+from app.stats.validation.worlds import (
+    WORLDS,
+    ScoreGeneratingProcess,
+    simulate_campaign,
+    simulate_campaigns_as_document_sums,
+)
 from tests.stats.validation.operating_characteristics import gate_error_rate, simulate_recipe
 
 PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permutations=999)
@@ -27,8 +32,8 @@ PLAIN = replace(NAMED["recommended"], influence=False, normalize="none", permuta
 @pytest.mark.parametrize(("found", "n"), [(0, 100), (3, 100), (50, 100), (100, 100)])
 def test_bounds_are_those_of_clopper_and_pearson(found: int, n: int) -> None:
     exact = stats.binomtest(found, n, alternative="greater").proportion_ci(0.99)
-    assert proportion_lower_bound(found, n) == pytest.approx(exact.low)
-    assert proportion_upper_bound(found, n) == pytest.approx(
+    assert compute_proportion_lower_bound(found, n) == pytest.approx(exact.low)
+    assert compute_proportion_upper_bound(found, n) == pytest.approx(
         stats.binomtest(found, n, alternative="less").proportion_ci(0.99).high
     )
 
@@ -36,10 +41,10 @@ def test_bounds_are_those_of_clopper_and_pearson(found: int, n: int) -> None:
 def test_a_promise_is_open_between_the_bounds() -> None:
     counted = Proportion(5, 100)
     assert (
-        counted.may_be_at_most(0.05),
-        counted.may_be_at_most(0.01),
-        counted.may_be_at_least(0.05),
-        counted.may_be_at_least(0.2),
+        counted.is_consistent_with_at_most(0.05),
+        counted.is_consistent_with_at_most(0.01),
+        counted.is_consistent_with_at_least(0.05),
+        counted.is_consistent_with_at_least(0.2),
     ) == (
         True,
         False,
@@ -76,7 +81,7 @@ def test_campaigns_of_every_world_have_their_true_means(name: str) -> None:
     world, means = WORLDS[name], np.array([0.0, 0.3])
     found = [
         (sums[:, 1] - sums[:, 0]).sum(axis=1) / counts.sum()
-        for sums, counts, _ in simulate_sums_of_campaigns(world, np.random.default_rng(3), means, 2000)
+        for sums, counts, _ in simulate_campaigns_as_document_sums(world, np.random.default_rng(3), means, 2000)
     ]
     apart = np.concatenate(found)
     assert apart.size == 2000
@@ -97,7 +102,7 @@ def test_rows_and_sums_vary_alike() -> None:
     by_sums = np.concatenate(
         [
             (s[:, 1] - s[:, 0]).sum(axis=1) / c.sum()
-            for s, c, _ in simulate_sums_of_campaigns(world, rng, np.zeros(2), 4000)
+            for s, c, _ in simulate_campaigns_as_document_sums(world, rng, np.zeros(2), 4000)
         ]
     )
     assert np.std(by_rows) == pytest.approx(by_sums.std(), rel=0.1)
@@ -116,7 +121,7 @@ def test_catastrophes_are_as_rare_and_as_deep_as_they_are_told() -> None:
 
 def test_a_clean_world_is_measured_as_promised() -> None:
     found = simulate_recipe(WORLDS["clean"], PLAIN, np.zeros(3), n=150, seed=1)
-    assert found.any_claim.may_be_at_most(0.05)
+    assert found.any_claim.is_consistent_with_at_most(0.05)
     assert found.intervals.rate == pytest.approx(0.95, abs=0.04)
     assert found.pairs_claimed.n == 150
     ahead = simulate_recipe(WORLDS["clean"], PLAIN, np.array([0.0, 1.0, 2.0]), n=30, seed=1)

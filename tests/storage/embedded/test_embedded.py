@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from app.cli import worker
-from app.cli.serving import preparation
+from app.cli.serving import database_preparation
 from app.storage import embedded
 from app.storage.embedded import folders
 from app.storage.embedded.account import choose_server_account
@@ -157,7 +157,7 @@ def test_a_folder_with_other_things_in_it_is_left_alone(data_dir: Path) -> None:
 def test_a_folder_that_held_only_signs_of_another_database_takes_a_server(data_dir: Path) -> None:
     """`serve` with a named database leaves the first admin's link there, and its worker the sign of life."""
     data_dir.mkdir()
-    signs = {preparation.LINK_FILE, worker.BEAT_FILE, "users.lock"}
+    signs = {database_preparation.LINK_FILE, worker.BEAT_FILE, "users.lock"}
     for name in signs:
         (data_dir / name).write_text(name)
     (data_dir / f".{worker.BEAT_FILE}.0123456789abcdef").touch()  # of a worker that was killed as it wrote

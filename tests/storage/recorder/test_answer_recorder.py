@@ -96,7 +96,7 @@ async def at_once(
     """What becomes of answers that come together."""
 
     async def one(answer: RaterAnswer) -> AnswerOutcome:
-        (outcome,) = await recorder.record_answers(desk.write_target, [answer], actor="test", whole=False)
+        (outcome,) = await recorder.record_answers(desk.write_target, [answer], actor="test", all_or_nothing=False)
         return outcome
 
     return await asyncio.gather(*map(one, answers), return_exceptions=True)
@@ -159,9 +159,9 @@ def test_many_together_are_all_or_none(desk: Desk) -> None:
 
     async def work(recorder: AnswerRecorder) -> list[list[AnswerOutcome]]:
         await recorder.record_answers(
-            desk.write_target, [replace(answers[7], payload=said(1), score=1.0)], actor="a", whole=False
+            desk.write_target, [replace(answers[7], payload=said(1), score=1.0)], actor="a", all_or_nothing=False
         )
-        return [await recorder.record_answers(desk.write_target, answers, actor="a", whole=True)]
+        return [await recorder.record_answers(desk.write_target, answers, actor="a", all_or_nothing=True)]
 
     (outcomes,) = desk.run(work)
     assert [one.verdict for one in outcomes].count("stale") == 1
@@ -278,7 +278,7 @@ class Histories(RuleBasedStateMachine):
         history = self.model[at]
         answer = replace(self.desk.answers[at], payload=said(score), score=score, seen=seen)
         (outcome,) = self.runner.run(
-            self.recorder.record_answers(self.desk.write_target, [answer], actor="a", whole=False)
+            self.recorder.record_answers(self.desk.write_target, [answer], actor="a", all_or_nothing=False)
         )
         if seen is not None and seen < len(history) and history[seen] == score:
             expected = ("known", seen + 1)

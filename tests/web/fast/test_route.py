@@ -15,9 +15,9 @@ from starlette.routing import Route
 
 from app.web import problems
 from app.web.access import NoCredential
-from app.web.bodies import BodyModel, read_json_body_as
 from app.web.deps import ServiceOptions
 from app.web.fast.route import FastRoute, FrameworkFeatureNeeded, put_fast_routes_first
+from app.web.request_bodies import BodyModel, read_json_body_as
 
 REQUESTS: list[dict[str, Any]] = [
     {},

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
@@ -30,20 +30,20 @@ class BeforeAfterRow:
     note: str | None = None
 
 
-def _declare_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_before_after(title: str, subtitle: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     marks = [RowChartMark(row.name, row.before, series="before") for row in rows]
     marks += [RowChartMark(row.name, row.after, row.interval, row.text, "after") for row in rows]
-    return RowChart(title, below, marks)
+    return RowChart(title, subtitle, marks)
 
 
 @attach_chart_declaration(_declare_before_after)
-def plot_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
+def plot_before_after(title: str, subtitle: str, rows: Sequence[BeforeAfterRow], notes: Sequence[str]) -> bytes:
     """Draw per row a hollow mark for before joined to a filled one with its interval for after, as SVG."""
     shown = rows[:MOST]
     names = [canvas.shorten_in_middle(row.name, LONGEST_NAME) for row in shown]
     left = MARGIN + max((len(name) for name in names), default=8) * CHARACTER + 14
     width = left + PLOT + FIGURES + MARGIN
-    sentences = [captions.make_sentence(text.rstrip(".")) for text in notes]
+    sentences = [text_formatting.make_sentence(text.rstrip(".")) for text in notes]
     if len(rows) > MOST:
         sentences.append(f"The first {MOST} of {len(rows)}; the table lists all.")
     lines = wrap_sentences(sentences, width)
@@ -53,7 +53,7 @@ def plot_before_after(title: str, below: str, rows: Sequence[BeforeAfterRow], no
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 40 + len(lines) * LINE + MARGIN)
-        surface.add_heading(title, below)
+        surface.add_heading(title, subtitle)
         _axis(surface, (low, high), left, top, bottom)
         for i, (row, name) in enumerate(zip(shown, names, strict=True)):
             y = top + (i + 0.5) * ROW

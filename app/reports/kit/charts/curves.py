@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
@@ -35,33 +41,33 @@ class LineSeries:
 
 def _declare_lines(
     title: str,
-    heading: str,
+    subtitle: str,
     x_label: str,
     lines: Sequence[LineSeries],
     notes: Sequence[str],  # noqa: ARG001  (as the picture takes it)
     *,
-    mark: float | None = None,
-    highest: float = 1.0,
+    dashed_line_at: float | None = None,
+    y_max: float = 1.0,
 ) -> CurveChart:
     curves = [Curve(line.name, [ChartPoint(p.x, p.y, p.low, p.high) for p in line.steps]) for line in lines]
-    return CurveChart(title, x_label, heading, [CurvePanel("", curves)], line=mark, top=highest)
+    return CurveChart(title, x_label, subtitle, [CurvePanel("", curves)], line=dashed_line_at, top=y_max)
 
 
 @attach_chart_declaration(_declare_lines)
 def plot_line_chart(
     title: str,
-    heading: str,
+    subtitle: str,
     x_label: str,
     lines: Sequence[LineSeries],
     notes: Sequence[str],
     *,
-    mark: float | None = None,
-    highest: float = 1.0,
+    dashed_line_at: float | None = None,
+    y_max: float = 1.0,
 ) -> bytes:
-    """Draw lines over an axis from 0, with heights from 0 to `highest`, as SVG.
+    """Draw lines over an axis from 0, with heights from 0 to `y_max`, as SVG.
 
-    mark: a height drawn as a dashed line. Bars at the points are intervals. At most six lines are drawn; a note says
-    so.
+    dashed_line_at: a height drawn as a dashed line. Bars at the points are intervals. At most six lines are drawn; a
+    note says so.
     """
     shown = list(lines[:MOST])
     note = [f"The first {MOST} of {len(lines)} lines are drawn."] if len(lines) > MOST else []
@@ -73,15 +79,15 @@ def plot_line_chart(
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 42 + len(sentences) * LINE + MARGIN)
-        surface.add_heading(title, heading)
-        _axes(surface, bottom, (right, highest), x_label)
-        if mark is not None:
-            y = bottom - HIGH * mark / highest
+        surface.add_heading(title, subtitle)
+        _axes(surface, bottom, (right, y_max), x_label)
+        if dashed_line_at is not None:
+            y = bottom - HIGH * dashed_line_at / y_max
             surface.add_line((MARGIN + LEFT, MARGIN + LEFT + WIDE), (y, y), color=QUIET, thick=0.9, dashed=True)
         for n, (line, (colour, marker)) in enumerate(zip(shown, LOOKS, strict=False)):
             surface.add_line([MARGIN + 8], [HEAD + 12 + n * LINE * 1.4], color=colour, marker=marker)
             surface.add_text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
-            _draw(surface, line, (bottom, right, HIGH / highest), colour, marker)
+            _draw(surface, line, (bottom, right, HIGH / y_max), colour, marker)
         surface.add_caption(sentences, bottom + 42)
         return canvas.figure_to_svg(surface.figure, title=title)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import INK, QUIET
 
@@ -119,11 +119,11 @@ class DrawingSurface:
             markeredgecolor=color,
         )
 
-    def add_heading(self, title: str, below: str) -> None:
+    def add_heading(self, title: str, subtitle: str) -> None:
         """The title and a line below it."""
         most = int((self.width - 2 * MARGIN) / 6.6)
         self.add_text(MARGIN, 18, canvas.shorten_in_middle(title, most), size=11.5, bold=True)
-        self.add_text(MARGIN, 33, below, size=8.5, color=QUIET)
+        self.add_text(MARGIN, 33, subtitle, size=8.5, color=QUIET)
 
     def add_caption(self, lines: Sequence[str], y: float) -> None:
         """Write lines below the drawing, the first at y."""
@@ -141,4 +141,4 @@ def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
 
 def wrap_notes_as_sentences(notes: Iterable[str], width: float) -> tuple[str, ...]:
     """Turn statements, such as warnings, into sentences and wrap them to fit a surface of this width."""
-    return wrap_sentences([captions.make_sentence(text.rstrip(".")) for text in notes], width)
+    return wrap_sentences([text_formatting.make_sentence(text.rstrip(".")) for text in notes], width)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, MarkedThing, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import CellChart, ChartCell, MarkedThing, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 SHADES = ("#f7fbff", "#d6e6f4", "#abd0e6", "#6aaed6", "#3787c0", "#105ba4")
@@ -57,15 +57,18 @@ def shade_scores(
     values = [score for row in rows for score in row if score is not None]
     low, high = min(values, default=0.0), max(values, default=0.0)
     worst, best = (low, high) if higher_is_better else (high, low)
-    places = captions.choose_decimals(values)
+    places = text_formatting.choose_decimals(values)
 
     def shade(score: float | None) -> HeatMapCell | None:
         if score is None:
             return None
         share = 0.5 if best == worst else (score - worst) / (best - worst)
-        return HeatMapCell(share, captions.format_number(score, min(places, 2)))
+        return HeatMapCell(share, text_formatting.format_number(score, min(places, 2)))
 
-    ends = (f"worst {captions.format_number(worst, places)}", f"best {captions.format_number(best, places)}")
+    ends = (
+        f"worst {text_formatting.format_number(worst, places)}",
+        f"best {text_formatting.format_number(best, places)}",
+    )
     return [[shade(score) for score in row] for row in rows], ends
 
 

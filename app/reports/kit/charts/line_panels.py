@@ -8,7 +8,13 @@ from math import floor, log10
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import ChartPoint, Curve, CurveChart, CurvePanel, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    ChartPoint,
+    Curve,
+    CurveChart,
+    CurvePanel,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 WIDTH, HEIGHT, LEFT, GAP = 300.0, 190.0, 44.0, 64.0
@@ -44,11 +50,11 @@ class LinePanel:
 
 def _declare_panels(
     title: str,
-    below: str,  # noqa: ARG001  (as the picture takes it)
+    subtitle: str,  # noqa: ARG001  (as the picture takes it)
     panels: Sequence[LinePanel],
     notes: Sequence[str],  # noqa: ARG001
     *,
-    nothing: str,  # noqa: ARG001
+    empty_message: str,  # noqa: ARG001
 ) -> CurveChart:
     return CurveChart(title, "", "", [_declare_panel(panel) for panel in panels], top=0.0)
 
@@ -66,7 +72,7 @@ def _declare_panel(panel: LinePanel) -> CurvePanel:
 
 @attach_chart_declaration(_declare_panels)
 def plot_line_panels(
-    title: str, below: str, panels: Sequence[LinePanel], notes: Sequence[str], *, nothing: str
+    title: str, subtitle: str, panels: Sequence[LinePanel], notes: Sequence[str], *, empty_message: str
 ) -> bytes:
     """Draw the panels as SVG, two per row, with a legend that names the curves."""
     names = list(dict.fromkeys(curve.name for one in panels for curve in one.curves))
@@ -78,14 +84,14 @@ def plot_line_panels(
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface = DrawingSurface(width, bottom + 16 + len(lines) * LINE + MARGIN)
-        surface.add_heading(title, below)
+        surface.add_heading(title, subtitle)
         for i, name in enumerate(names[: len(LOOKS)]):
             _key(surface, i, name)
         for i, panel in enumerate(panels if names else ()):
             left = MARGIN + LEFT + (i % 2) * (WIDTH + LEFT + GAP)
             _panel(surface, panel, names, (left, top + 24 + (i // 2) * (HEIGHT + 66)))
         if not names:
-            surface.add_text(MARGIN, HEAD + 8, nothing, color=QUIET)
+            surface.add_text(MARGIN, HEAD + 8, empty_message, color=QUIET)
         surface.add_caption(lines, bottom + 10)
         return canvas.figure_to_svg(surface.figure, title=title)
 

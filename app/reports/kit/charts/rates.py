@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
 from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
@@ -89,5 +89,5 @@ def _row(surface: DrawingSurface, rate: ChartedRate, left: float, y: float) -> N
         surface.add_box(left + rate.expected * SCALE - 0.6, y + 2, 1.2, ROW - 4, fill=INK)
     promised = "" if rate.expected is None else f" · {rate.bound} {rate.expected:g}"
     broken = " · not met" if rate.kept is False else ""
-    figures = f"{captions.format_number(rate.rate, 3)}{promised}{broken}"
+    figures = f"{text_formatting.format_number(rate.rate, 3)}{promised}{broken}"
     surface.add_text(left + SCALE + 8, middle, figures, size=8, color=INK if broken else QUIET)

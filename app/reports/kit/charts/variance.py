@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, FAINT, INK, ORANGE, QUIET
-from app.reports.kit.charts.declaration import CellChart, ChartCell, RowChart, RowChartMark, attach_chart_declaration
+from app.reports.kit.charts.chart_specification import (
+    CellChart,
+    ChartCell,
+    RowChart,
+    RowChartMark,
+    attach_chart_declaration,
+)
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
@@ -37,7 +43,7 @@ class VarianceBar:
 
 
 @dataclass(frozen=True, slots=True)
-class RaterSeverity:
+class RaterSeverityMark:
     """The severity of one rater."""
 
     name: str
@@ -68,20 +74,20 @@ def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[
             if bar.interval is not None:
                 low, high = (left + BARS * value / most for value in bar.interval)
                 surface.add_box(low, y + ROW / 2 - 2, high - low, 4, fill=ORANGE, edge=canvas.GROUND, thick=0.8)
-            places = captions.choose_decimals([most / 10])
-            label = f"{captions.format_number(bar.variance, places)} · {bar.share:.1%}"
+            places = text_formatting.choose_decimals([most / 10])
+            label = f"{text_formatting.format_number(bar.variance, places)} · {bar.share:.1%}"
             surface.add_text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         surface.add_caption(sentences, bottom)
         return canvas.figure_to_svg(surface.figure, title=title)
 
 
-def _declare_intervals(title: str, below: str, marks: Sequence[RaterSeverity], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
+def _declare_intervals(title: str, subtitle: str, marks: Sequence[RaterSeverityMark], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
     rows = [RowChartMark(mark.name, mark.value, mark.interval, to={"rater": mark.name}) for mark in marks]
-    return RowChart(title, below, rows, lines=[0.0])
+    return RowChart(title, subtitle, rows, lines=[0.0])
 
 
 @attach_chart_declaration(_declare_intervals)
-def plot_caterpillar(title: str, below: str, marks: Sequence[RaterSeverity], notes: Sequence[str]) -> bytes:
+def plot_caterpillar(title: str, subtitle: str, marks: Sequence[RaterSeverityMark], notes: Sequence[str]) -> bytes:
     """Draw one line per rater with the 95 % interval, lowest first, as SVG; of many raters, only the ends are drawn."""
     shown, more = _choose_extreme_raters(marks)
     left = MARGIN + max((len(_name(mark.name)) for mark in shown), default=8) * CHARACTER + 12
@@ -91,7 +97,7 @@ def plot_caterpillar(title: str, below: str, marks: Sequence[RaterSeverity], not
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface, bottom, sentences = _make_surface(width, len(shown), [*more, *notes])
-        surface.add_heading(title, f"{below}; 95 % intervals")
+        surface.add_heading(title, f"{subtitle}; 95 % intervals")
         surface.add_line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
         for i, mark in enumerate(shown):
             y = HEAD + 12 + (i + 0.5) * ROW
@@ -104,7 +110,7 @@ def plot_caterpillar(title: str, below: str, marks: Sequence[RaterSeverity], not
             surface.add_line(
                 [middle + BARS / 2 * mark.value / reach], [y], color=colour, marker="o", hollow=not excludes_zero
             )
-            label = captions.format_number(mark.value, captions.choose_decimals([reach]))
+            label = text_formatting.format_number(mark.value, text_formatting.choose_decimals([reach]))
             surface.add_text(left + BARS + 8, y, label, size=8, color=QUIET)
         surface.add_caption(sentences, bottom)
         return canvas.figure_to_svg(surface.figure, title=title)
@@ -112,16 +118,16 @@ def plot_caterpillar(title: str, below: str, marks: Sequence[RaterSeverity], not
 
 def _declare_rater_by_system(
     title: str,
-    below: str,  # noqa: ARG001  (as the picture takes it)
+    subtitle: str,  # noqa: ARG001  (as the picture takes it)
     rows: Sequence[str],
     columns: Sequence[str],
     cells: Mapping[tuple[str, str], float],
     notes: Sequence[str],  # noqa: ARG001
 ) -> CellChart:
     most = max((abs(value) for value in cells.values()), default=0.0) or 1.0
-    places = captions.choose_decimals([10 * most])
+    places = text_formatting.choose_decimals([10 * most])
     drawn = [
-        ChartCell(i, j, cells[row, column] / most, captions.format_number(cells[row, column], places))
+        ChartCell(i, j, cells[row, column] / most, text_formatting.format_number(cells[row, column], places))
         for i, row in enumerate(rows)
         for j, column in enumerate(columns)
         if (row, column) in cells
@@ -132,7 +138,7 @@ def _declare_rater_by_system(
 @attach_chart_declaration(_declare_rater_by_system)
 def plot_rater_system_heat_map(
     title: str,
-    below: str,
+    subtitle: str,
     rows: Sequence[str],
     columns: Sequence[str],
     cells: Mapping[tuple[str, str], float],
@@ -145,12 +151,12 @@ def plot_rater_system_heat_map(
     above = max((len(_name(column)) for column in others), default=4) * CHARACTER * 0.9 + 12
     width = max(NARROWEST, left + len(others) * CELL + MARGIN)
     most = max((abs(value) for value in cells.values()), default=0.0) or 1.0
-    places = captions.choose_decimals([10 * most])
+    places = text_formatting.choose_decimals([10 * most])
     note = [f"The first {MOST_ROWS} raters and {MOST_COLUMNS} systems are drawn."] if cut else []
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface, bottom, sentences = _make_surface(width, len(some), [*note, *notes], above)
-        surface.add_heading(title, f"{below}, beyond severity")
+        surface.add_heading(title, f"{subtitle}, beyond severity")
         for j, column in enumerate(others):
             surface.add_text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, vertical=True)
         for i, row in enumerate(some):
@@ -159,7 +165,7 @@ def plot_rater_system_heat_map(
             for j, column in enumerate(others):
                 value = cells.get((row, column))
                 if value is not None:
-                    _cell(surface, left + j * CELL, y, value / most, captions.format_number(value, places))
+                    _cell(surface, left + j * CELL, y, value / most, text_formatting.format_number(value, places))
         surface.add_caption(sentences, bottom)
         return canvas.figure_to_svg(surface.figure, title=title)
 
@@ -181,7 +187,7 @@ def _make_surface(
     return DrawingSurface(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
 
 
-def _choose_extreme_raters(marks: Sequence[RaterSeverity]) -> tuple[list[RaterSeverity], list[str]]:
+def _choose_extreme_raters(marks: Sequence[RaterSeverityMark]) -> tuple[list[RaterSeverityMark], list[str]]:
     if len(marks) <= MOST_ROWS:
         return list(marks), []
     half = MOST_ROWS // 2
@@ -194,18 +200,18 @@ def _name(text: str) -> str:
 
 def _declare_replication(
     title: str,
-    below: str,
+    subtitle: str,
     rows: Sequence[tuple[str, float, float]],
     notes: Sequence[str],  # noqa: ARG001
 ) -> RowChart:
     marks = [RowChartMark(name, same, series="same direction") for name, same, _ in rows]
     marks += [RowChartMark(name, again, series="significant") for name, _, again in rows]
-    return RowChart(title, below, marks)
+    return RowChart(title, subtitle, marks)
 
 
 @attach_chart_declaration(_declare_replication)
 def plot_replication_bars(
-    title: str, below: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]
+    title: str, subtitle: str, rows: Sequence[tuple[str, float, float]], notes: Sequence[str]
 ) -> bytes:
     """Draw two bars per row, from 0 to 1: same direction again (pale), significant again (dark); as SVG."""
     shown = list(rows[:MOST_ROWS])
@@ -215,14 +221,14 @@ def plot_replication_bars(
     with canvas.drawing_lock():
         canvas.prepare_matplotlib()
         surface, bottom, sentences = _make_surface(width, len(shown), [*more, *notes])
-        surface.add_heading(title, f"{below}: significant (dark), same direction (pale)")
+        surface.add_heading(title, f"{subtitle}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
             surface.add_text(left - 8, y + ROW / 2, canvas.shorten_in_middle(name, 44), ha="right")
             surface.add_box(left, y + 3, BARS, ROW - 6, fill=BAND)
             surface.add_box(left, y + 3, BARS * same, ROW - 6, fill=LOWER[2])
             surface.add_box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
-            label = f"{captions.format_number(again, 2)} · {captions.format_number(same, 2)}"
+            label = f"{text_formatting.format_number(again, 2)} · {text_formatting.format_number(same, 2)}"
             surface.add_text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
         surface.add_caption(sentences, bottom)
         return canvas.figure_to_svg(surface.figure, title=title)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.domain.errors import Invalid, Place
-from app.reports.kit import captions
+from app.reports.kit import text_formatting
 from app.reports.kit.render import csv_text, markup
 from app.reports.kit.report import Report, ReportHeader, SingleTableHeadings, TableSection
 
@@ -30,7 +30,7 @@ def render_report(report: Report[Any, Any], body: bytes, file_format: str, pictu
 
 def make_report_title(report: Report[Any, Any], view: ReportHeader) -> str:
     """Return the title of the whole report, with its campaigns."""
-    return f"{', '.join(map(captions.make_printable, view.campaigns))}: {report.title}"
+    return f"{', '.join(map(text_formatting.make_printable, view.campaigns))}: {report.title}"
 
 
 def list_chart_names(report: Report[Any, Any]) -> tuple[str, ...]:
@@ -84,12 +84,12 @@ def _latex(report: Report[Any, Any], view: ReportHeader) -> bytes:
             f"{make_report_title(report, view)}. {report.caption(view)}",
             *(f"Warning: {text}" for text in report.warnings(view)),
         ]
-        return "".join(f"% {captions.make_printable(text)}\n" for text in notes).encode()
+        return "".join(f"% {text_formatting.make_printable(text)}\n" for text in notes).encode()
     return b"\n".join(_latex_table(report, view, one, number) for number, one in enumerate(shown))
 
 
 def _latex_table(report: Report[Any, Any], view: ReportHeader, section: TableSection, number: int) -> bytes:
-    heading = captions.make_sentence(section.title.rstrip("."))
+    heading = text_formatting.make_sentence(section.title.rstrip("."))
     return markup.render_latex_table(
         section.table,
         caption=f"{make_report_title(report, view)}. {heading} {report.caption(view)}",

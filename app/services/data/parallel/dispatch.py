@@ -141,7 +141,7 @@ class ReaderProcess:
         self._threads.append(threading.Thread(target=self._receive, name="read", daemon=True))
         self._threads[-1].start()
 
-    def next_chunk_or_final_log(self) -> CopyChunk | ReaderDone:
+    def receive_chunk_or_final_log(self) -> CopyChunk | ReaderDone:
         """Return the next chunk, or the final log. Raises Invalid, StorageFull and ReaderLost."""
         message = self._chunks.get()
         if isinstance(message, AppError):
@@ -235,7 +235,7 @@ class RemoteRecords:
         left = list(self._readers)
         while left:
             for reader in tuple(left):
-                message = reader.next_chunk_or_final_log()
+                message = reader.receive_chunk_or_final_log()
                 if isinstance(message, ReaderDone):
                     left.remove(reader)
                     merge_read_logs(self._log, [message.log])
@@ -279,7 +279,7 @@ def has_at_least_bytes(size: int, files: Sequence[InputFile], limits: ReaderLimi
     total = 0
     for file in files:
         with suppress(Invalid):  # the reader will report the fault
-            for block in formats.read_blocks(file, limits, ReadLog()):
+            for block in formats.read_byte_blocks(file, limits, ReadLog()):
                 total += len(block)
                 if total >= size:
                     return True

@@ -17,7 +17,7 @@ export async function loadMessages() {
 }
 
 // What the interface refuses with, found by pattern as numbers and names stand in it: [pattern, how it is said].
-// `app/ui/refusals.py` does the same for what the server shows.
+// `app/ui/error_messages.py` does the same for what the server shows.
 let patterns = null;
 const DEEPEST = 3; // how often what stands in a message is itself looked up
 const LONGEST = 1_000; // characters of a message that is looked up

@@ -8,9 +8,9 @@ import pytest
 
 from app.reports.ranking import view as ranking_view
 from app.reports.ranking.renderings import render_ranking
-from app.reports.ranking_comparison.compared_rankings import ComparedRanking, arrange_rankings
+from app.reports.ranking_comparison.compared_rankings import ComparedRanking, make_rankings_side_by_side
 from app.reports.ranking_comparison.tables import render_rankings_side_by_side as render_beside
-from tests.reports.ranking.test_forest import texts
+from tests.reports.ranking.test_forest_plot import texts
 
 
 @pytest.fixture
@@ -24,9 +24,12 @@ def view(system, pair, report):
 
 
 def beside(view, *rankings):
-    return arrange_rankings(
+    return make_rankings_side_by_side(
         "subject",
-        [ComparedRanking(f"c{i}", ranking_view.read_ranking_view(view(names))) for i, names in enumerate(rankings)],
+        [
+            ComparedRanking(f"c{i}", ranking_view.parse_ranking_view_json(view(names)))
+            for i, names in enumerate(rankings)
+        ],
     )
 
 

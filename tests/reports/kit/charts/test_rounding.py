@@ -22,6 +22,10 @@ def test_places_that_differ_by_rounding_are_drawn_as_one(after: float) -> None:
 @pytest.mark.parametrize("value", [0.0, 1e-15, 3e-13, 0.3])
 def test_an_axis_ends_above_its_values_however_small_they_are(value: float) -> None:
     drawn = plot_line_panels(
-        "Small", "below", [LinePanel("one", ("1", "2"), (PanelSeries("A", (value, None)),))], [], nothing="nothing"
+        "Small",
+        "below",
+        [LinePanel("one", ("1", "2"), (PanelSeries("A", (value, None)),))],
+        [],
+        empty_message="nothing",
     )
     assert b">A<" in drawn
