@@ -34,6 +34,7 @@ from app.services.jobs.jobs import (
     PREPARE,
     WINDOW,
     JobInputsChanged,
+    JobPartsChanged,
     JobRequest,
     RandomDrawFailed,
 )
@@ -225,6 +226,10 @@ class QueueEntryComputer:
             self._held[row.id] = work
             while len(self._held) > MOST_HELD:
                 self._held.popitem(last=False)
+        # Before an update, another version of the service may have divided the job in another way. Its results would be
+        # taken for those of other chunks.
+        if row.state != "queued" and row.kind not in OWN and work.n_chunks != row.n_chunks:
+            raise JobPartsChanged
         return work
 
 

@@ -18,12 +18,13 @@ import sqlalchemy as sa
 from app.domain.recipe import NAMED
 from app.jobs import computing, job_steps, queue_worker
 from app.jobs import worker as loop
-from app.reports import registry
+from app.reports import registry, validation
+from app.reports.kit import store
 from app.reports.kit.report import ReportComputation
 from app.reports.kit.request import ReportRequest
 from app.services.access.tokens import THE_OPERATOR
 from app.services.jobs import jobs, rankings, report_requests
-from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobRequest, JobView
+from app.services.jobs.jobs import BLOCK, CHUNK, MOST_TRIES, STALLED_AFTER, JobPartsChanged, JobRequest, JobView
 from app.storage import embedded, jobs_queue, migrate
 from app.storage.db import Database
 from app.storage.jobs_queue import LANES, QueueEntry
@@ -131,6 +132,34 @@ def test_entries_that_nobody_holds_any_more_are_entered_again(bench: Bench) -> N
         assert n > 0
         assert jobs_queue.requeue_orphaned_entries(session) == n
         jobs.cancel_job(session, job.job, THE_OPERATOR)
+
+
+def test_a_job_that_an_earlier_version_divided_otherwise_is_refused_and_begun_anew(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Chunk 1 of 2 and chunk 1 of 4 hold other studies: what one version computed is never put beside the other's."""
+    asked = ReportRequest(
+        validation.REPORT, ("thrice",), validation.RecipeValidationOptions(recipe="google-mqm", studies=4)
+    )
+    with bench.spine.database.transaction() as session:
+        lookup = store.look_up_report(session, asked)
+        work = validation.REPORT.prepare(session, lookup.about, asked.options)
+    whole = store.compute_report(work, on_progress=lambda *_: None, should_stop=lambda: False)
+
+    job = bench.job(asked)
+    drained(bench.spine.database, most=2)  # what it is divided into, and a chunk
+    assert (bench.now(job).done, bench.now(job).total) == (1, 2)
+    monkeypatch.setattr(validation, "AT_ONCE", 2)
+    drained(bench.spine.database)
+    refused = bench.now(job)
+    assert refused.state == "failed"
+    assert refused.error is not None
+    assert JobPartsChanged.published in str(refused.error)
+    again = bench.job(asked)
+    assert again.job == job.job
+    drained(bench.spine.database)
+    assert (bench.now(job).state, bench.now(job).done, bench.now(job).total) == ("done", 4, 4)
+    assert bench.report(job) == whole  # however it is divided
 
 
 @pytest.mark.soak

@@ -74,6 +74,12 @@ class JobInputsChanged(Conflict):
     published = "AskedOtherwise"
 
 
+class JobPartsChanged(JobInputsChanged):
+    """The service was updated and now divides this report into other parts; request it again."""
+
+    published = "DividedOtherwise"
+
+
 @dataclass(frozen=True, slots=True)
 class JobRequest:
     """What a job must compute. arguments: depend on its kind; plain JSON values. role: who may see the result.
