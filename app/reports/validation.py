@@ -49,7 +49,11 @@ REMEDY: Mapping[World, str] = {
 }
 """What to do if a recipe misses its nominal rates in a world."""
 AT_ONCE = 20
-"""Number of studies per chunk."""
+"""Number of studies per chunk of a small campaign."""
+RATINGS_AT_ONCE = 20_000_000
+"""Ratings ranked per chunk. A study of a large campaign takes minutes, and progress is counted in chunks."""
+LEAST_AT_ONCE = 2
+"""With fewer studies per chunk, the most studies of all worlds would be more chunks than a job may have."""
 MOST_STUDIES = 5_000
 TWO: tuple[World, ...] = ("null", "resampled")
 ORIGIN = ("recipe", "recipe_hash", "studies", "seed")
@@ -119,9 +123,14 @@ class _Studies:
     worlds: tuple[World, ...]
 
     @property
+    def studies_per_chunk(self) -> int:
+        """The number of studies in each chunk but the last of a world."""
+        return min(AT_ONCE, max(LEAST_AT_ONCE, RATINGS_AT_ONCE // max(1, len(self.validation.population.rows))))
+
+    @property
     def chunks_per_world(self) -> int:
         """The number of chunks per world."""
-        return -(-self.studies // AT_ONCE)
+        return -(-self.studies // self.studies_per_chunk)
 
     @property
     def n_chunks(self) -> int:
@@ -131,7 +140,8 @@ class _Studies:
     def run(self, number: int) -> bytes:
         """Return the rates found in the studies of a chunk."""
         world, part = divmod(number, self.chunks_per_world)
-        some = range(part * AT_ONCE, min((part + 1) * AT_ONCE, self.studies))
+        size = self.studies_per_chunk
+        some = range(part * size, min((part + 1) * size, self.studies))
         return _STUDIES.dump_json([self.validation.simulate_study_findings(self.worlds[world], n) for n in some])
 
 

@@ -149,7 +149,7 @@ def test_a_job_that_an_earlier_version_divided_otherwise_is_refused_and_begun_an
     job = bench.job(asked)
     drained(bench.spine.database, most=2)  # what it is divided into, and a chunk
     assert (bench.now(job).done, bench.now(job).total) == (1, 2)
-    monkeypatch.setattr(validation, "AT_ONCE", 2)
+    monkeypatch.setattr(validation, "RATINGS_AT_ONCE", 1)
     drained(bench.spine.database)
     refused = bench.now(job)
     assert refused.state == "failed"
