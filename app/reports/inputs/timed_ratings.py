@@ -17,7 +17,7 @@ from app.reports.inputs.scores import load_scored_ratings, resolve_score_definit
 from app.reports.inputs.snapshot import CampaignSnapshot
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.rating_metadata import DocumentTable, RatingEventTable
-from app.stats.ratings import Codes, Floats, Ratings
+from app.stats.ratings import Codes, Floats, Ratings, encode_column_combinations
 from app.storage import rating_metadata, ratings, system_descriptions
 from app.storage.db import Session
 from app.storage.query_planning import disable_nested_loops
@@ -114,8 +114,3 @@ def _words(rows: Ratings, documents: DocumentTable) -> Floats:
 def encode_shown_documents(rows: Ratings) -> Codes:
     """Return a code for each document as shown to a rater: one per rater, task, document and system."""
     return encode_column_combinations(rows.rater, rows.task, rows.document, rows.system)
-
-
-def encode_column_combinations(*columns: Codes) -> Codes:
-    """Return one code per distinct combination."""
-    return np.unique(np.stack(columns), axis=1, return_inverse=True)[1].ravel().astype(np.int32)

@@ -13,7 +13,6 @@ from app.reports.inputs.snapshot import CampaignSnapshot
 from app.reports.inputs.timed_ratings import (
     RaterReportHeader,
     RatingsWithTimes,
-    encode_column_combinations,
     encode_shown_documents,
     load_ratings_with_times,
 )
@@ -33,7 +32,7 @@ from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.quality.report import select_rating_events
 from app.stats.ranking.result import METHOD_VERSION
 from app.stats.rating_metadata import RatingEventTable
-from app.stats.ratings import Codes, Floats, RatingLevel, Ratings
+from app.stats.ratings import Codes, Floats, RatingLevel, Ratings, encode_column_combinations
 from app.stats.timing.work_time import (
     TrimmedDurationStatistics,
     compute_words_per_hour,

@@ -14,12 +14,11 @@ import numpy.typing as npt
 from app.stats.arms.times import (
     LONG,
     SHORT,
-    encode_column_combinations,
 )
 from app.stats.document_lengths import LENGTHS, format_segment_count_range, mask_lengths_within
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
-from app.stats.ratings import Bools, Floats, RatingRole, Ratings
+from app.stats.ratings import Bools, Floats, RatingRole, Ratings, encode_column_combinations
 
 CONTROLS = (RatingRole.REPEAT, RatingRole.DEGRADED, RatingRole.REFERENCE)
 SETS: tuple[tuple[str, int, int | None], ...] = (

@@ -18,11 +18,10 @@ import numpy as np
 import scipy
 
 from app.stats.aggregate import Indices
-from app.stats.arms.times import encode_column_combinations
 from app.stats.components.crossed import MixedModelFit, TooManyLevels, find_independent_columns, fit_crossed_model
 from app.stats.plain_values import Interval, interval_or_none
 from app.stats.rating_metadata import Micros
-from app.stats.ratings import Bools, Codes, Floats
+from app.stats.ratings import Bools, Codes, Floats, encode_column_combinations
 
 COVARIATES: Final = ("words", "errors", "position", "practice")
 FEWEST = 30

@@ -17,7 +17,7 @@ from app.stats.intervals import t_quantile
 from app.stats.plain_values import Interval, interval_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments
 from app.stats.rating_metadata import Micros
-from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings
+from app.stats.ratings import Bools, Codes, Floats, RatingLevel, Ratings, encode_column_combinations
 
 SHORT, LONG = 10, 20
 """A document is short with at most, and long with at least, this many segments."""
@@ -90,15 +90,6 @@ def group_judgments_by_document(judgments: TimedJudgments) -> DocumentDurations:
 
 def _sums(code: Codes, seconds: Floats, n: int) -> Floats:
     return np.asarray(np.bincount(code, weights=seconds, minlength=n), dtype=np.float64)
-
-
-def encode_column_combinations(*columns: Codes) -> Codes:
-    """Return one code for each distinct combination, in sorted order."""
-    code = np.zeros(columns[0].size, dtype=np.int64)
-    for column in columns:
-        code = code * (int(column.max(initial=0)) + 1) + column
-        code = np.unique(code, return_inverse=True)[1].ravel().astype(np.int64)
-    return np.asarray(code, dtype=np.int32)
 
 
 def measure_durations_by_unit_kind(judgments: TimedJudgments) -> Mapping[tuple[str, str], UnitDurations]:
