@@ -20,7 +20,7 @@ from app.config import Settings, configure_ratings_folder, make_identity_provide
 from app.pearmut.app import create_pearmut_app
 from app.pearmut.files import find_pearmut_package_files
 from app.services.access.service_gauges import ServiceGaugeReader
-from app.services.tasks.answer_context import AnswerableTaskCache
+from app.services.tasks.answer_context import AnswerContextCache
 from app.services.tasks.judging import JudgingService
 from app.services.tasks.progress_cache import ProgressCountCache
 from app.services.tasks.progress_jobs import find_or_request_progress_counts
@@ -83,7 +83,7 @@ def create_app(database: Database, options: ServiceOptions) -> FastAPI:
     app.state.judging = JudgingService(
         AnswerRecorder(database.url, role=database.role, pulse=database.pulse, on_flush=metrics.count_flushed_answers),
         database,
-        AnswerableTaskCache(),
+        AnswerContextCache(),
     )
     layers = OrganizationMiddleware(HeadRequestsMiddleware(app.build_middleware_stack()))
     app.middleware_stack = RequestIdAndLogMiddleware(_add_guards(layers, app), app.state.metrics)

@@ -20,8 +20,8 @@ from app.reports.timing import report as timing
 from app.services.access.tokens import Caller
 from app.services.jobs import report_requests
 from app.services.jobs.jobs import JobView
-from app.services.people import team_verdicts
-from app.services.people.team_verdicts import TeamRaterVerdicts
+from app.services.people import team_rater_verdicts
+from app.services.people.team_rater_verdicts import TeamRaterVerdicts
 from app.storage.db import Database
 from app.web.access import Coordinator, Manager
 from app.web.conditional_requests import conditional_response
@@ -79,7 +79,9 @@ async def get_rater_quality(
         report = await _compute_report(request, campaign, quality.REPORT, query, database, prefer)
         if isinstance(report, JobView):
             return job_response(report, location=request.url.path)
-        body = await to_thread.run_sync(team_verdicts.encode_team_rater_verdicts, database, campaign, report, caller)
+        body = await to_thread.run_sync(
+            team_rater_verdicts.encode_team_rater_verdicts, database, campaign, report, caller
+        )
         return conditional_response(request, body, JSON, sha256(body).hexdigest()[:32])
     return await _answer(caller, request, campaign, quality.REPORT, query, database, prefer)
 

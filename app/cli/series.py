@@ -30,7 +30,7 @@ from app.reports.kit.table import Table
 from app.services.access.tokens import THE_OPERATOR
 from app.services.series import steps
 from app.services.series.database_backend import DatabaseSeriesBackend
-from app.services.series.manifest import LARGEST, Manifest, ManifestImportFiles, parse_manifest
+from app.services.series.manifest import LARGEST, Manifest, ManifestImport, parse_manifest
 from app.services.series.steps import IssuedRaterLink, SeriesBackend, StepOutcome
 
 LINKS, PROGRESS, RANKING = "links", "progress", "ranking"
@@ -109,7 +109,7 @@ def _backend(server: str | None) -> Iterator[SeriesBackend]:
         )
 
 
-def _inputs(folder: Path, files: ManifestImportFiles) -> Sequence[InputFile]:
+def _inputs(folder: Path, files: ManifestImport) -> Sequence[InputFile]:
     """Return the files of an import. Raises Invalid for a path without files."""
     paths: list[Path] = []
     for n, path in enumerate(files.paths):

@@ -10,7 +10,7 @@ import numpy as np
 
 from app.design.design_inputs import TestSet
 from app.design.grouping import GroupedOutputs
-from app.design.latin_square import assign_outputs_by_latin_squares, report_outputs_without_rater
+from app.design.latin_square import assign_outputs_by_latin_squares, describe_outputs_without_rater
 from app.design.open_groups import LatinSquareCellRater
 from app.design.plan import Bucket, UnmetRequest
 from app.domain.plural_forms import pluralize
@@ -86,7 +86,7 @@ def make_added_document_squares(
         (
             *_make_unmet_requests(lacking, NO_SQUARE),
             *_make_unmet_requests(alone, NO_RATERS),
-            *report_outputs_without_rater(uncovered, len(systems)),
+            *describe_outputs_without_rater(uncovered, len(systems)),
         ),
     )
 

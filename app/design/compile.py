@@ -22,7 +22,7 @@ from app.design.grouping import (
     split_documents_into_segment_ranges,
 )
 from app.design.item_order import ItemToPlace
-from app.design.latin_square import assign_outputs_by_latin_squares, report_outputs_without_rater
+from app.design.latin_square import assign_outputs_by_latin_squares, describe_outputs_without_rater
 from app.design.overlap import choose_overlap_documents
 from app.design.plan import Bucket, Plan, PlanItem, PlannedDocument, Task, UnmetRequest, hash_json
 from app.design.sampling import choose_documents, choose_systems
@@ -291,7 +291,7 @@ def _unmet_outputs(
 def _unmet_squares(design: Design, dealt: GroupAllocation, names: Sequence[str]) -> tuple[UnmetRequest, ...]:
     """Report outputs that no rater of their square edits."""
     number = int((dealt.raters < 0).all(axis=1).sum()) if design.structure == "latin_square" else 0
-    return report_outputs_without_rater(number, len(names))
+    return describe_outputs_without_rater(number, len(names))
 
 
 def _unmet_capacity(raters: Sequence[Rater], tasks: Sequence[Task]) -> tuple[UnmetRequest, ...]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.design.control_items import DRAWS, ControlShortfall, make_control_item
-from app.design.grouping import count_control_items_for_total, count_needed_control_screens
+from app.design.grouping import count_least_control_items_for_total, count_needed_control_screens
 from app.design.item_order import Screen
 from app.design.repeats import (
     PlannedScreenRepeat,
@@ -72,7 +72,7 @@ def _least_controls_of(
     screens: Sequence[Screen], chosen: Sequence[Screen], capacity: TaskCapacity
 ) -> Mapping[str, int]:
     """Return the least number of control items of each kind that a task with these screens must contain."""
-    return count_control_items_for_total(capacity.controls, _n_rated(screens) + sum(map(len, chosen)))
+    return count_least_control_items_for_total(capacity.controls, _n_rated(screens) + sum(map(len, chosen)))
 
 
 def _screens_to_repeat(

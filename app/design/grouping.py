@@ -97,7 +97,7 @@ def _counts(controls: ControlRules, regular: int) -> tuple[tuple[str, int], ...]
     return tuple(needed.items())
 
 
-def count_control_items_for_total(controls: ControlRules, total: int) -> dict[str, int]:
+def count_least_control_items_for_total(controls: ControlRules, total: int) -> dict[str, int]:
     """Return the least number of control items of each kind in a task with `total` items, including controls."""
     rates = {"degraded": controls.bad_reference, "repeat": controls.repeat, "reference": controls.reference}
     return {kind: ceil(round(rate * total, 9)) for kind, rate in rates.items()}
@@ -122,7 +122,7 @@ def count_needed_control_screens(controls: ControlRules, regular: int, widths: S
     """
     count, total = 0, regular
     while True:
-        needed = count_control_items_for_total(controls, total)
+        needed = count_least_control_items_for_total(controls, total)
         if needed["reference"] <= count and sum(needed.values()) <= total - regular:
             return count
         total += widths[count % len(widths)]

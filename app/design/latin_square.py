@@ -15,7 +15,7 @@ def make_random_latin_square(rng: np.random.Generator, order: int) -> Codes:
     return np.asarray(rng.permutation(order)[cyclic], dtype=np.int64)
 
 
-def report_outputs_without_rater(number: int, systems: int) -> tuple[UnmetRequest, ...]:
+def describe_outputs_without_rater(number: int, systems: int) -> tuple[UnmetRequest, ...]:
     """Report outputs that no rater edits because their bucket has fewer raters than there are systems."""
     if not number:
         return ()

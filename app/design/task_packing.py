@@ -10,7 +10,11 @@ import numpy as np
 
 from app.design.design_choices import ControlRules, Design, TaskRules
 from app.design.design_inputs import WorkSize
-from app.design.grouping import count_control_items_for_total, count_needed_control_items, count_needed_control_screens
+from app.design.grouping import (
+    count_least_control_items_for_total,
+    count_needed_control_items,
+    count_needed_control_screens,
+)
 from app.design.item_order import ItemToPlace, Screen, ScreenBlock, arrange_items_on_screens
 from app.domain.errors import Invalid, Place
 
@@ -179,7 +183,7 @@ def compute_control_quotas(
     if capacity.task.columns > 1:
         width = len(shown[0])
         number = count_needed_control_screens(capacity.controls, len(items), [width])
-        least = count_control_items_for_total(capacity.controls, len(items) + number * width)
+        least = count_least_control_items_for_total(capacity.controls, len(items) + number * width)
     else:
         least = count_needed_control_items(capacity.controls, len(items))
         number = sum(least.values())

@@ -21,7 +21,7 @@ from app.services.jobs import jobs
 from app.services.jobs.jobs import CHUNK, FINISH, PREPARE, STALLED_AFTER
 from app.storage import jobs as stored
 from app.storage import jobs_queue
-from app.storage.connections import AsyncConnectionWithOptions
+from app.storage.connections import AsyncConnectionWithStartupOptions
 from app.storage.current_organization import organization_number_from_row_id, use_organization
 from app.storage.db import Database, OrganizationGone
 from app.storage.jobs_queue import COMMIT_SETTING, LANES, QUEUES, SEARCH_PATH, QueueEntry
@@ -137,7 +137,7 @@ class QueueWorker:
         app = App(
             connector=PsycopgConnector(
                 conninfo=self._database.url.replace("postgresql+psycopg://", "postgresql://", 1),
-                connection_class=AsyncConnectionWithOptions,
+                connection_class=AsyncConnectionWithStartupOptions,
                 kwargs={"options": options, "connect_timeout": 2},
                 min_size=1,
                 max_size=2 * len(LANES),  # each lane listens on a separate connection

@@ -17,7 +17,7 @@ from app.pearmut import annotator, assets, manager
 from app.pearmut.app_state import WINDOW, PearmutAppState
 from app.pearmut.errors import install_error_handlers, make_json_response
 from app.pearmut.files import ABSENT, PearmutPackageFiles
-from app.services.tasks.answer_context import AnswerableTaskCache
+from app.services.tasks.answer_context import AnswerContextCache
 from app.services.tasks.judging import JudgingService
 from app.storage.db import Database
 from app.storage.recorder.answer_recorder import AnswerRecorder
@@ -50,7 +50,7 @@ def create_pearmut_app(database: Database, options: ServiceOptions, files: Pearm
         telemetry=NO_TELEMETRY,
     )
     recorder = AnswerRecorder(database.url, role=database.role, pulse=database.pulse)
-    judging = JudgingService(recorder, database, AnswerableTaskCache())
+    judging = JudgingService(recorder, database, AnswerContextCache())
     limits = options.strangers or UnauthenticatedLimits()
     app.state.database = database
     app.state.options = replace(options, body_limit=max(options.body_limit, LARGEST))

@@ -12,7 +12,7 @@ _TAKES_NONE = "unsupported startup parameter"
 _SETTING = re.compile(r"-c (\w+)=(\S+)")
 
 
-class ConnectionWithOptions(psycopg.Connection[Any]):
+class ConnectionWithStartupOptions(psycopg.Connection[Any]):
     """A connection with `options`. PgBouncer refuses options at connection start, so they are then set afterwards.
 
     They hold until the connection ends, so a pooler must keep one server connection for each client (session pooling).
@@ -36,12 +36,12 @@ class ConnectionWithOptions(psycopg.Connection[Any]):
         return connection
 
 
-class AsyncConnectionWithOptions(psycopg.AsyncConnection[Any]):
-    """The asynchronous counterpart of `ConnectionWithOptions`, for the event loop."""
+class AsyncConnectionWithStartupOptions(psycopg.AsyncConnection[Any]):
+    """The asynchronous counterpart of `ConnectionWithStartupOptions`, for the event loop."""
 
     @classmethod
     async def connect(cls, conninfo: str = "", **given: Any) -> Self:
-        """Connect as `ConnectionWithOptions.connect` does."""
+        """Connect as `ConnectionWithStartupOptions.connect` does."""
         try:
             return await super().connect(conninfo, **given)
         except psycopg.OperationalError as error:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.orm import Session
 
 from app.domain.errors import AppError, Conflict, Invalid, NotFound, StorageFull, Unavailable
-from app.storage.connections import ConnectionWithOptions
+from app.storage.connections import ConnectionWithStartupOptions
 from app.storage.current_organization import (
     DEFAULT,
     current_organization_number,
@@ -156,10 +156,10 @@ class Database:
 
     def _connect(
         self, _dialect: object, _record: object, given: Sequence[Any], named: dict[str, Any]
-    ) -> ConnectionWithOptions:
+    ) -> ConnectionWithStartupOptions:
         """Open a connection; if there is a liveness probe, the connection stops waiting when the probe fails."""
         if self.pulse is None:
-            return ConnectionWithOptions.connect(*given, **named)
+            return ConnectionWithStartupOptions.connect(*given, **named)
         self.pulse.wait_for_answer()
         made = ProbedConnection.connect(*given, **named)
         made.pulse = self.pulse

@@ -9,7 +9,7 @@ import psycopg
 from app.domain.errors import Conflict
 from app.domain.findings import HealthFinding
 from app.storage import schema_revisions, server_checks
-from app.storage.connections import ConnectionWithOptions
+from app.storage.connections import ConnectionWithStartupOptions
 from app.storage.current_organization import organization_schema
 from app.storage.db import make_sqlalchemy_url
 from app.storage.jobs_queue import LANES
@@ -31,7 +31,9 @@ def examine_database(url: str) -> Iterator[HealthFinding]:
     address = make_sqlalchemy_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
     options = f"-c statement_timeout={PATIENCE}s -c lock_timeout={PATIENCE}s"
     try:
-        connected = ConnectionWithOptions.connect(address, autocommit=True, connect_timeout=PATIENCE, options=options)
+        connected = ConnectionWithStartupOptions.connect(
+            address, autocommit=True, connect_timeout=PATIENCE, options=options
+        )
         with connected as connection:
             number = connection.info.server_version
             yield HealthFinding("database", "ok", f"Postgres {number // 10_000}.{number % 10_000} answers")

@@ -127,7 +127,7 @@ def mark_job_finishing(session: Session, job_id: int) -> None:
     _update_job(session, job_id, state="finishing")
 
 
-def mark_job_done_and_drop_chunks(session: Session, job_id: int) -> None:
+def mark_job_done_and_drop_chunk_results(session: Session, job_id: int) -> None:
     """Note that the report is stored, and delete the chunks, keeping only how many each worker computed."""
     counted = sa.select(chunk_results.c.worker, sa.func.count().label("n")).where(chunk_results.c.job_id == job_id)
     workers = {row.worker: row.n for row in session.execute(counted.group_by(chunk_results.c.worker))}

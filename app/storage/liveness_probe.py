@@ -19,7 +19,7 @@ from psycopg import errors
 from psycopg.abc import PQGen
 from psycopg.waiting import Ready
 
-from app.storage.connections import AsyncConnectionWithOptions, ConnectionWithOptions
+from app.storage.connections import AsyncConnectionWithStartupOptions, ConnectionWithStartupOptions
 
 EVERY = 0.4  # seconds between an answer and the next question
 ANSWER_WITHIN = 1.0  # seconds; with the pause and the driver's check every tenth of a second, less than 2
@@ -96,7 +96,7 @@ class DatabaseLivenessProbe:
         return made
 
 
-class ProbedConnection(ConnectionWithOptions):
+class ProbedConnection(ConnectionWithStartupOptions):
     """A connection that stops waiting when its probe fails. limit: in addition, the longest wait in seconds."""
 
     pulse: DatabaseLivenessProbe | None = None
@@ -121,7 +121,7 @@ class ProbedConnection(ConnectionWithOptions):
         return look
 
 
-class ProbedAsyncConnection(AsyncConnectionWithOptions):
+class ProbedAsyncConnection(AsyncConnectionWithStartupOptions):
     """The asynchronous counterpart of `ProbedConnection`, for the event loop."""
 
     pulse: DatabaseLivenessProbe | None = None

@@ -64,7 +64,7 @@ def archived_document_page(
     page = f"{home}/documents/{quote(document, safe='')}"
     shown = public_archive.load_archived_document(session, campaign, document)
     media = add_media_addresses(shown.media, lambda name: f"{page}/media/{quote(name, safe='')}")
-    after = public_archive.find_next_archived_document_key(session, campaign, document)
+    after = public_archive.find_next_document_key_in_public_archive(session, campaign, document)
     following = None if after is None else f"{home}/{_document_address(after)}"
     values = _document_values(replace(shown, media=media), home, following)
     return _public(render_page(request, "archive/document.html", values))

@@ -32,14 +32,14 @@ def own_origin(request: Request) -> str:
     return public or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 
-def make_cookie_name(request: Request, who: Who = "staff") -> str:
+def make_session_cookie_name(request: Request, who: Who = "staff") -> str:
     """Name the cookie; on plain http, browsers refuse the `__Host-` prefix."""
     return f"__Host-{who}" if is_request_https(request) else who
 
 
 def read_session_cookie(request: Request, who: Who = "staff") -> str | None:
     """Return the session's secret if the browser sent it. Rater routes read one cookie, all other routes the other."""
-    return request.cookies.get(make_cookie_name(request, who)) or None
+    return request.cookies.get(make_session_cookie_name(request, who)) or None
 
 
 def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
@@ -55,7 +55,7 @@ def find_staff_or_rater_cookie(request: Request) -> tuple[Who, str] | None:
 def set_session_cookie(request: Request, response: Response, secret: str, who: Who, *, lifetime: timedelta) -> None:
     """Give the session to the browser, hidden from scripts and never sent from other sites."""
     response.set_cookie(
-        make_cookie_name(request, who),
+        make_session_cookie_name(request, who),
         secret,
         max_age=int(lifetime.total_seconds()),
         path="/",
@@ -67,7 +67,7 @@ def set_session_cookie(request: Request, response: Response, secret: str, who: W
 
 def clear_session_cookie(request: Request, response: Response, who: Who = "staff") -> None:
     """Delete the session's cookie in the browser."""
-    name = make_cookie_name(request, who)
+    name = make_session_cookie_name(request, who)
     response.delete_cookie(name, path="/", secure=is_request_https(request), httponly=True, samesite="strict")
 
 

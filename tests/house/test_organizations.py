@@ -22,8 +22,8 @@ CLIENT = "by the address of whoever asks, whomever they ask about"
 
 # What is kept longer than a call: how its entries are told apart. A new one has to be thought about.
 HELD = {
-    "AnswerableTaskCache._rules": NUMBER,
-    "AnswerableTaskCache._tasks": RANDOM,
+    "AnswerContextCache._rules": NUMBER,
+    "AnswerContextCache._tasks": RANDOM,
     "CopyBuffer._blocks": WORK,
     "CopyBuffer._lines": WORK,
     "ProgressCountCache._campaigns": NUMBER,
@@ -94,8 +94,8 @@ CONNECTING = {
 OPENERS = {"create_engine", "connect", "AsyncConnectionPool", "ConnectionPool", "PsycopgConnector"}
 MODULES = {
     "psycopg",
-    "ConnectionWithOptions",
-    "AsyncConnectionWithOptions",
+    "ConnectionWithStartupOptions",
+    "AsyncConnectionWithStartupOptions",
     "sa",
     "ProbedConnection",
     "AsyncConnectionPool",

@@ -13,13 +13,13 @@ from app.stats.agreement import bootstrap, rankings
 from app.stats.agreement.alpha import krippendorff_alpha
 from app.stats.agreement.units import ValuesByUnit
 from app.stats.calibration.calibration_lines import METHODS
+from app.stats.calibration.campaign_linking import CampaignLinkAnchors, fit_scale_link
 from app.stats.calibration.language_pairs import (
     CalibrationPairRatings,
     LanguagePairRatings,
     calibrate_systems,
     draw_language_pair_bootstrap,
 )
-from app.stats.calibration.linking import LinkAnchors, fit_scale_link
 from app.stats.calibration.score_prediction import fit_score_prediction
 from app.stats.calibration.separation import estimate_system_gap
 from app.stats.metrics import system_pair_p_values
@@ -78,7 +78,7 @@ def alike_raters(documents: int) -> object:
 
 def link(documents: int) -> object:
     x, y = normal(2 * documents), normal(2 * documents, 1)
-    anchors = LinkAnchors(x, x + y, np.repeat(np.arange(documents), 2).astype(np.int32), y < 0.3)
+    anchors = CampaignLinkAnchors(x, x + y, np.repeat(np.arange(documents), 2).astype(np.int32), y < 0.3)
     linked = fit_scale_link(anchors, "mean_sigma", draws=501, level=0.9, rng=np.random.default_rng(1))
     return linked.slopes.tolist(), linked.intercepts.tolist(), linked.by_kind_interval
 

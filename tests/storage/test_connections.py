@@ -9,7 +9,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from app.storage.connections import AsyncConnectionWithOptions, ConnectionWithOptions
+from app.storage.connections import AsyncConnectionWithStartupOptions, ConnectionWithStartupOptions
 from app.storage.db import Database
 
 OPTIONS = "-c timezone=UTC -c lock_timeout=1500 -c search_path=one,public -c role=plumbline_app"
@@ -46,13 +46,13 @@ def refusing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_settings_hold_although_the_start_of_a_connection_takes_none(
     database_url: str, refusing: list[str], *, autocommit: bool
 ) -> None:
-    with ConnectionWithOptions.connect(database_url, autocommit=autocommit, options=OPTIONS) as connection:
+    with ConnectionWithStartupOptions.connect(database_url, autocommit=autocommit, options=OPTIONS) as connection:
         assert refusing == [OPTIONS]
         connection.rollback()
         assert connection.execute(ASKED).fetchone() == SET
 
     async def asked() -> object:
-        made = await AsyncConnectionWithOptions.connect(database_url, autocommit=autocommit, options=OPTIONS)
+        made = await AsyncConnectionWithStartupOptions.connect(database_url, autocommit=autocommit, options=OPTIONS)
         async with made as connection:
             await connection.rollback()
             return await (await connection.execute(ASKED)).fetchone()
@@ -79,12 +79,12 @@ def test_a_connection_whose_settings_cannot_be_set_is_closed(
             kind, "__init__", lambda self, *given, begin=begin: made.append(self) or begin(self, *given)
         )
     with pytest.raises(psycopg.Error, match="no_such_role"):
-        ConnectionWithOptions.connect(database_url, options="-c role=no_such_role")
+        ConnectionWithStartupOptions.connect(database_url, options="-c role=no_such_role")
     with pytest.raises(psycopg.Error, match="no_such_role"):
-        asyncio.run(AsyncConnectionWithOptions.connect(database_url, options="-c role=no_such_role"))
+        asyncio.run(AsyncConnectionWithStartupOptions.connect(database_url, options="-c role=no_such_role"))
     assert [(len(refusing), connection.closed) for connection in made] == [(2, True), (2, True)]
 
 
 def test_what_is_refused_for_another_reason_is_not_tried_again(database_url: str) -> None:
     with pytest.raises(psycopg.OperationalError, match="no_such_role"):
-        ConnectionWithOptions.connect(database_url, options="-c role=no_such_role")
+        ConnectionWithStartupOptions.connect(database_url, options="-c role=no_such_role")

@@ -50,13 +50,13 @@ class _OpenModel(BaseModel):
     model_config = ConfigDict(extra="allow", json_schema_extra=_without_nulls)
 
 
-class EntropyBalance(_OpenModel):
+class BalanceByEntropy(_OpenModel):
     """Work spread unevenly over the raters."""
 
     entropy: float = Field(ge=0, le=1, description="Normalized entropy of the work over the raters.")
 
 
-class CapacityBalance(_OpenModel):
+class BalanceByCapacity(_OpenModel):
     """Work in proportion to what each rater will do."""
 
     capacity: Literal[True]
@@ -114,7 +114,7 @@ class DesignSchema(_OpenModel):
 
     structure: Structure = "free"
     grouping: Grouping | None = None
-    balance: Literal["full"] | EntropyBalance | CapacityBalance = "full"
+    balance: Literal["full"] | BalanceByEntropy | BalanceByCapacity = "full"
     unit: Unit = "items"
     even_out: bool = False
     ratings_per_item: int = Field(1, ge=1, le=1000)

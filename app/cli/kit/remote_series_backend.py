@@ -14,7 +14,7 @@ from app.domain.errors import Invalid, Place
 from app.domain.keys import is_key
 from app.formats.base import InputFile
 from app.services.data.import_options import choose_default_basis
-from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
+from app.services.series.manifest import ManifestCampaign, ManifestImport, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 
 JSON = "application/json"
@@ -37,9 +37,7 @@ class RemoteSeriesBackend:
         body |= {"series": series, "basis": wanted.basis or choose_default_basis(wanted.protocol)}
         self._remote.send_change("POST", "/v1/campaigns", {}, body)
 
-    def import_files(
-        self, campaign: str, files: ManifestImportFiles, inputs: Sequence[InputFile]
-    ) -> Mapping[str, object]:
+    def import_files(self, campaign: str, files: ManifestImport, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Announce an import, send its files and commit it; return what was stored, by noun."""
         names = {file.name.replace("/", ":"): file for file in inputs}
         wrong = tuple(Place((name,), "over HTTP a file's name is a key") for name in names if not is_key(name))

@@ -20,7 +20,7 @@ from app.formats.kit.sortable_rows import pack_unix_time
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.kit.strict_json import StrictJsonError, canonical_json, parse_json_value
 from app.formats.kit.table_lines import read_table_lines
-from app.formats.mqm_tsv.records import MQMRecordMaker
+from app.formats.mqm_tsv.record_maker import MQMRecordMaker
 from app.formats.mqm_tsv.rows import DEFAULT, MqmRow, MqmRowReader
 
 Parts = Iterator[tuple[str, Iterator[Record]]]

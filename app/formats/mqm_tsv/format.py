@@ -40,7 +40,7 @@ from app.formats.mqm_tsv.metadata import (
     make_reference_and_token_rows,
     parse_metadata,
 )
-from app.formats.mqm_tsv.records import MQMRecordMaker, note_unmatched_human_translations, ungroup_judgments
+from app.formats.mqm_tsv.record_maker import MQMRecordMaker, note_unmatched_human_translations, ungroup_judgments
 from app.formats.mqm_tsv.rows import MqmColumnLayout, MqmRow, MqmRowReader, detect_column_layout
 from app.formats.mqm_tsv.writer import write
 

@@ -15,7 +15,7 @@ from app.formats.kit.parallel_lines import parse_list_option
 from app.formats.kit.sorting import ExternalSorter
 from app.formats.mqm_tsv.error_table import Parts, split_error_rows_by_campaign
 from app.formats.mqm_tsv.metadata import EVALUATION, find_metadata_languages, parse_metadata
-from app.formats.mqm_tsv.records import note_unmatched_human_translations
+from app.formats.mqm_tsv.record_maker import note_unmatched_human_translations
 from app.formats.mqm_tsv.rows import MqmRow
 
 PROTOCOL = "mqm"

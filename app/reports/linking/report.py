@@ -35,7 +35,13 @@ from app.reports.linking.view import (
 )
 from app.stats.aggregate import round_scores
 from app.stats.agreement.units import ValuesByUnit
-from app.stats.calibration.linking import Link, LinkAnchors, ScaleLink, fit_scale_link, percentile_interval_of_draws
+from app.stats.calibration.campaign_linking import (
+    CampaignLinkAnchors,
+    Link,
+    ScaleLink,
+    fit_scale_link,
+    percentile_interval_of_draws,
+)
 from app.stats.document_draws import bootstrap_document_sums
 from app.stats.ratings import Bools, Floats
 from app.storage.db import Session
@@ -126,7 +132,7 @@ def _view(parts: Sequence[CampaignCalibrationSplit], options: ScaleLinkingOption
 def _link_warnings(
     base: CampaignCalibrationSplit,
     part: CampaignCalibrationSplit,
-    anchored: LinkAnchors,
+    anchored: CampaignLinkAnchors,
     linked: ScaleLink,
     options: ScaleLinkingOptions,
 ) -> Iterator[str]:
@@ -185,7 +191,7 @@ def _means_by_address(
 
 def _choose_anchors(
     base: CampaignOutputMeans, other: CampaignOutputMeans, options: ScaleLinkingOptions
-) -> tuple[LinkAnchors, str, int]:
+) -> tuple[CampaignLinkAnchors, str, int]:
     """Return the anchors of a link, their kind, and how many were left out because their sources differ.
 
     The anchors are calibration items if both campaigns share some or they are requested, else common outputs.
@@ -196,7 +202,7 @@ def _choose_anchors(
     both = ours.keys() & theirs.keys()
     chosen = sorted(a for a in both if may_have_same_source_text(base.parts, other.parts, a))
     documents = {key: i for i, key in enumerate(sorted({a[0] for a in chosen}))}
-    anchors = LinkAnchors(
+    anchors = CampaignLinkAnchors(
         base=np.array([ours[a][0] for a in chosen], dtype=np.float64),
         other=np.array([theirs[a][0] for a in chosen], dtype=np.float64),
         document=np.array([documents[a[0]] for a in chosen], dtype=np.int32),

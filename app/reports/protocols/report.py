@@ -40,7 +40,7 @@ from app.reports.robustness.report import KEYS_PATTERN
 from app.stats.agreement import alpha, bootstrap, pairs
 from app.stats.agreement.units import Repeated, ValuesByUnit
 from app.stats.calibration import score_prediction
-from app.stats.calibration.linking import percentile_interval_of_draws
+from app.stats.calibration.campaign_linking import percentile_interval_of_draws
 from app.stats.calibration.separation import estimate_system_gap, list_pairs_expected_to_differ
 from app.stats.plain_values import number_or_none
 from app.stats.quality.pairing import mask_first_rows_of_judgments

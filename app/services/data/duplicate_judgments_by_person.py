@@ -17,7 +17,7 @@ class PersonJudgedAlready(Conflict):
     published = "JudgedByThePerson"
 
 
-def block_leases_if_accounts_linked(session: Session, campaign: str, sent: Sequence[JudgmentWithKeys]) -> bool:
+def lock_out_new_leases_if_accounts_linked(session: Session, campaign: str, sent: Sequence[JudgmentWithKeys]) -> bool:
     """Return whether any rater has other accounts. If so, block new leases until the transaction ends. Raises NotFound.
 
     Call this before the campaign's row is locked, because leasing takes the two locks in this order.

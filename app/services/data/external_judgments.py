@@ -15,7 +15,10 @@ from app.domain.validation_errors import list_first_validation_errors
 from app.formats.base import JudgmentRow, LineLocation, ReadLog
 from app.protocols.base import JudgedTexts
 from app.services.campaigns.campaigns import get_campaign
-from app.services.data.duplicate_judgments_by_person import block_leases_if_accounts_linked, refuse_second_judgments
+from app.services.data.duplicate_judgments_by_person import (
+    lock_out_new_leases_if_accounts_linked,
+    refuse_second_judgments,
+)
 from app.services.data.planned_item_matching import find_planned_items
 from app.services.data.record_import import RunningImport, import_records
 from app.storage import campaigns, clock
@@ -88,7 +91,7 @@ def record_external_judgments(
     Raises NotFound, ExternalIdConflict, TaskHandedIn, PersonJudgedAlready, or Invalid; places are `("body", i, field,
     …)` with i from 0.
     """
-    several = block_leases_if_accounts_linked(session, campaign, sent)
+    several = lock_out_new_leases_if_accounts_linked(session, campaign, sent)
     row = campaigns.load_campaign(session, campaign, lock=True)
     view = get_campaign(session, campaign)
     intake = RunningImport(

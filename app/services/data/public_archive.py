@@ -171,7 +171,7 @@ def load_archive_index_page(session: Session, campaign: str, *, after: str | Non
     return ArchiveIndexPage(get_campaign(session, campaign), shown, shown[-1][0] if len(documents) > PAGE else None)
 
 
-def find_next_archived_document_key(session: Session, campaign: str, document: str) -> str | None:
+def find_next_document_key_in_public_archive(session: Session, campaign: str, document: str) -> str | None:
     """Return the key of the next document in the list, None after the last one. Raises NotFound."""
     row = campaigns.load_campaign(session, campaign)
     following = test_sets.load_documents_page(session, row.id, kind=SHOWN, after=document, limit=1)

@@ -362,7 +362,7 @@ def end_job(session: Session, row: jobs.Row, error: AppError | None = None, *, m
     """
     about = {"job": row.public_id, "report": row.kind}
     if error is None:
-        jobs.mark_job_done_and_drop_chunks(session, row.id)
+        jobs.mark_job_done_and_drop_chunk_results(session, row.id)
         record_webhook_event(session, row.campaign_id, "job.done", about)
     else:
         jobs.mark_job_failed(session, row.id, encode_job_error(error, may_succeed_later=may_succeed_later))

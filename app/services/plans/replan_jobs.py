@@ -175,7 +175,7 @@ def _load_remaining_work(session: Session, campaign: str, given: Mapping[str, An
     return RemainingWork(
         view=view,
         before=before,
-        old=replanning.move_tasks_to_holders(planned, dict(tasks["held"])),
+        old=replanning.assign_held_tasks_to_holders(planned, dict(tasks["held"])),
         material=plan_input.restrict_to_calibration_set(material, calibration.set if calibration else None),
         handed_in=frozenset(tasks["handed_in"]),
         started=frozenset(tasks["started"]),

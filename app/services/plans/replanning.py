@@ -259,7 +259,7 @@ def assign_tasks_to_current_holders(plan: Plan, tasks: Sequence[stored.Row], sea
     seats: those that still exist. Tasks that an invited rater holds from a removed seat move to the rater's current
     seat. Unfinished tasks of a rater who left belong to no existing seat.
     """
-    return move_tasks_to_holders(plan, find_task_holders(plan, tasks, seats))
+    return assign_held_tasks_to_holders(plan, find_task_holders(plan, tasks, seats))
 
 
 def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection[str]) -> dict[int, str]:
@@ -269,7 +269,7 @@ def find_task_holders(plan: Plan, tasks: Sequence[stored.Row], seats: Collection
     return now | {task.number: f"{SEAT}{task.rater}" for task in tasks if task.gone and task.state != "handed_in"}
 
 
-def move_tasks_to_holders(plan: Plan, holders: Mapping[int, str]) -> Plan:
+def assign_held_tasks_to_holders(plan: Plan, holders: Mapping[int, str]) -> Plan:
     """Return the plan with tasks and their groups assigned to those who have them, by task number."""
     held = tuple(replace(task, rater=holders.get(task.number, task.rater)) for task in plan.tasks)
     whose = {item.group: task.rater for task in reversed(held) for item in task.items if task.number in holders}

@@ -15,7 +15,7 @@ from app.services.data import import_options, imports
 from app.services.people import rater_links, raters, teams
 from app.services.plans import campaign_states, plans
 from app.services.plans.plans import PlanView
-from app.services.series.manifest import ManifestCampaign, ManifestImportFiles, ManifestRater
+from app.services.series.manifest import ManifestCampaign, ManifestImport, ManifestRater
 from app.services.series.steps import ExistingCampaign, FrozenPlanSummary
 from app.services.tasks import progress
 from app.services.tasks.progress import ProgressVisibility
@@ -48,9 +48,7 @@ class DatabaseSeriesBackend:
         with self._database.transaction() as session:
             campaigns.create_campaign(session, NewCampaign(**said, basis=basis, series=series), actor=self._actor)
 
-    def import_files(
-        self, campaign: str, files: ManifestImportFiles, inputs: Sequence[InputFile]
-    ) -> Mapping[str, object]:
+    def import_files(self, campaign: str, files: ManifestImport, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files, and return what was stored, by noun."""
         report = imports.import_local_files(
             self._database,

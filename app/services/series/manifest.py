@@ -32,7 +32,7 @@ class _ManifestModel(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class ManifestImportFiles(_ManifestModel):
+class ManifestImport(_ManifestModel):
     """The files of one import: paths relative to the manifest's folder, with `*` for several."""
 
     format: Annotated[str, StringConstraints(pattern="^[a-z0-9-]{1,64}$")]
@@ -87,7 +87,7 @@ class ManifestCampaign(_ManifestModel):
     target_language: str | None = None
     basis: str | None = None
     settings: dict[str, JsonValue] = {}
-    files: list[ManifestImportFiles] = []
+    files: list[ManifestImport] = []
     raters: Annotated[list[ManifestRater], Field(max_length=100_000)] = []
     design: dict[str, JsonValue] | None = None
 

@@ -16,7 +16,7 @@ from typing import Protocol
 from app.domain.errors import AppError, Conflict, Place
 from app.formats.base import InputFile
 from app.services.plans.plans import LARGEST_SEED
-from app.services.series.manifest import Manifest, ManifestCampaign, ManifestImportFiles, ManifestRater
+from app.services.series.manifest import Manifest, ManifestCampaign, ManifestImport, ManifestRater
 
 STEPS = ("create", "plan", "open")
 COMPARED = ("protocol", "series", "basis", "source_language", "target_language")
@@ -80,9 +80,7 @@ class SeriesBackend(Protocol):
     def create_campaign(self, series: str, wanted: ManifestCampaign) -> None:
         """Create a campaign."""
 
-    def import_files(
-        self, campaign: str, files: ManifestImportFiles, inputs: Sequence[InputFile]
-    ) -> Mapping[str, object]:
+    def import_files(self, campaign: str, files: ManifestImport, inputs: Sequence[InputFile]) -> Mapping[str, object]:
         """Import files, and return what was stored, by noun."""
 
     def ensure_team(self, campaign: str, team: str) -> None:
@@ -112,7 +110,7 @@ class SeriesBackend(Protocol):
         """Return the progress of a campaign."""
 
 
-FindFiles = Callable[[ManifestImportFiles], Sequence[InputFile]]
+FindFiles = Callable[[ManifestImport], Sequence[InputFile]]
 
 
 def create_and_fill_campaigns(

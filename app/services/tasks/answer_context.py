@@ -133,7 +133,7 @@ class CachedTask:
 
 
 @dataclass(slots=True)
-class AnswerableTaskCache:
+class AnswerContextCache:
     """Cache of what posts need. most: limit on segments of all tasks; the least recently used tasks go first."""
 
     most: int = MOST_SEGMENTS

@@ -49,7 +49,7 @@ class JudgmentFilter:
     q: str | None = None
 
     @property
-    def conditions_by_field(self) -> dict[str, object]:
+    def given_values_by_field(self) -> dict[str, object]:
         """The conditions that are set, by name."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
@@ -101,7 +101,7 @@ def list_judgments(
     row = campaigns.load_campaign(session, campaign)
     profile = _profile(session, row.id, campaign)
     rows, reached = campaign_judgments.load_judgments_page(
-        session, row.id, profile, after=after, limit=limit, filters=judgment_filter.conditions_by_field
+        session, row.id, profile, after=after, limit=limit, filters=judgment_filter.given_values_by_field
     )
     return [_view(one) for one in rows], reached
 
@@ -117,7 +117,7 @@ def stream_judgments_jsonl(database: Database, campaign: str, judgment_filter: J
 def _lines(database: Database, campaign_id: int, profile: int, judgment_filter: JudgmentFilter) -> Iterator[bytes]:
     with database.transaction(snapshot=True) as session:
         for row in campaign_judgments.stream_judgment_rows(
-            session, campaign_id, profile, filters=judgment_filter.conditions_by_field
+            session, campaign_id, profile, filters=judgment_filter.given_values_by_field
         ):
             said = {name: getattr(_view(row), name) for name in ManagerJudgmentView.__slots__}
             yield json.dumps(said, ensure_ascii=False, default=_time).encode() + b"\n"
@@ -141,7 +141,7 @@ def _table_lines(
     writer.writerow(TABLE_COLUMNS)
     with database.transaction(snapshot=True) as session:
         for row in campaign_judgments.stream_judgment_rows(
-            session, campaign_id, profile, filters=judgment_filter.conditions_by_field
+            session, campaign_id, profile, filters=judgment_filter.given_values_by_field
         ):
             writer.writerow(_table_row(_view(row)))
             yield out.getvalue().encode()
@@ -164,16 +164,16 @@ def void_judgments(
 
     Raises NotFound, and Invalid if the filter has no conditions.
     """
-    if not judgment_filter.conditions_by_field:
+    if not judgment_filter.given_values_by_field:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.load_campaign(session, campaign, lock=True)
-    if not campaign_judgments.count_voidable_judgments(session, row.id, filters=judgment_filter.conditions_by_field):
+    if not campaign_judgments.count_voidable_judgments(session, row.id, filters=judgment_filter.given_values_by_field):
         return VoidResult(0, row.data_version)
     version = campaigns.take_next_data_version(session, row.id, actor=actor, what="voids", judged=True)
     n = campaign_judgments.insert_judgment_voids(
-        session, row.id, filters=judgment_filter.conditions_by_field, reason=reason, actor=actor, version=version
+        session, row.id, filters=judgment_filter.given_values_by_field, reason=reason, actor=actor, version=version
     )
-    what = {"judgments": n, "filter": judgment_filter.conditions_by_field, "data_version": version}
+    what = {"judgments": n, "filter": judgment_filter.given_values_by_field, "data_version": version}
     audit.record_action(session, row.id, actor=actor, action="judgments set aside", what=what)
     return VoidResult(n, version)
 

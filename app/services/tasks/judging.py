@@ -18,7 +18,7 @@ from app.services.access.tokens import BadCredential
 from app.services.people.raters import ActingRater
 from app.services.tasks.answer_context import (
     AnswerableTask,
-    AnswerableTaskCache,
+    AnswerContextCache,
     TaskAnswerContext,
     load_task_answer_context,
 )
@@ -99,7 +99,7 @@ class JudgingService:
 
     recorder: AnswerRecorder
     database: Database
-    tasks: AnswerableTaskCache
+    tasks: AnswerContextCache
     pending_loads: dict[object, asyncio.Future[Any]] = field(default_factory=dict)
 
     async def load_answerable_task(self, public_id: str, rater: ActingRater) -> AnswerableTask:

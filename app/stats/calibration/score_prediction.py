@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.stats.agreement.units import Indices
-from app.stats.calibration.linking import percentile_interval_of_draws
+from app.stats.calibration.campaign_linking import percentile_interval_of_draws
 from app.stats.document_draws import bootstrap_document_sums
 from app.stats.plain_values import number_or_none
 from app.stats.ratings import Codes, Floats

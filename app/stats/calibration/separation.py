@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from app.stats.agreement.units import Indices, ValuesByUnit
-from app.stats.calibration.linking import percentile_interval_of_draws
+from app.stats.calibration.campaign_linking import percentile_interval_of_draws
 from app.stats.document_draws import compute_draws_per_block
 from app.stats.ratings import Floats
 

@@ -49,7 +49,7 @@ def compute_fisher_mean_correlation(correlations: Floats, n: Floats | None = Non
 
 
 @dataclass(frozen=True, slots=True)
-class ReferenceBias:
+class ReferenceBiasOfHumanScores:
     """Effect of a reference on scores.
 
     mter: |r(source-based, mTER)| − |r(reference-based, mTER)|. external: |r(reference-based, TER external)| −
@@ -61,14 +61,14 @@ class ReferenceBias:
     external: float
 
 
-def compute_reference_bias(source: tuple[float, float], reference: tuple[float, float]) -> ReferenceBias:
+def compute_reference_bias(source: tuple[float, float], reference: tuple[float, float]) -> ReferenceBiasOfHumanScores:
     """Compute the reference bias from (r with mTER, r with TER external) of each; NaN if one of them is.
 
     >>> found = compute_reference_bias((-0.5466, -0.1918), (-0.4491, -0.3579))  # Bentivogli et al. 2018, table 2, NlDe
     >>> round(found.mter, 4), round(found.external, 4)
     (0.0975, 0.1661)
     """
-    return ReferenceBias(abs(source[0]) - abs(reference[0]), abs(reference[1]) - abs(source[1]))
+    return ReferenceBiasOfHumanScores(abs(source[0]) - abs(reference[0]), abs(reference[1]) - abs(source[1]))
 
 
 @dataclass(frozen=True, slots=True)

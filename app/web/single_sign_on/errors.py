@@ -13,7 +13,7 @@ class ProviderRefused(Unauthorized):
     """Your organization's sign-in service did not confirm who you are. Sign in again."""
 
 
-class ProviderGroupsNotShown(Unauthorized):
+class ProviderGroupsNotRereadable(Unauthorized):
     """Your organization's sign-in service does not show groups for as long as you are signed in."""
 
     published = "GroupsNotShown"

@@ -22,7 +22,7 @@ from app.services.access.identity_tokens import IdentityTokenRules, LogoutNotice
 from app.services.access.provider_options import IdentityProviderOptions, is_safe_for_secrets
 from app.services.access.single_sign_on import ProviderPerson, ProviderTokens
 from app.web.single_sign_on.cached_document import CachedProviderDocument
-from app.web.single_sign_on.errors import ProviderGroupsNotShown, ProviderRefused, ProviderSilent
+from app.web.single_sign_on.errors import ProviderGroupsNotRereadable, ProviderRefused, ProviderSilent
 
 DISCOVERY = "/.well-known/openid-configuration"
 TIMEOUT = httpx.Timeout(5.0, connect=2.0)
@@ -105,7 +105,7 @@ class IdentityProviderClient:
     ) -> ProviderConfirmation:
         """Return who signed in, for the code with which the browser came back.
 
-        Raises ProviderRefused, ProviderSilent, BadIdentityToken, ProviderGroupsNotShown.
+        Raises ProviderRefused, ProviderSilent, BadIdentityToken, ProviderGroupsNotRereadable.
         """
         sent = {"grant_type": "authorization_code", "code": code, "redirect_uri": back, "code_verifier": verifier}
         answer = self._ask_for_tokens(sent)
@@ -114,7 +114,9 @@ class IdentityProviderClient:
         shown = self._ask_userinfo(given.access, str(claims["sub"]))
         if self._groups(shown) is None and (self._groups(claims) is None or given.refresh is None):
             claim = self.options.groups_claim
-            raise ProviderGroupsNotShown(f"userinfo must have the claim {claim}, or identity tokens and refresh tokens")
+            raise ProviderGroupsNotRereadable(
+                f"userinfo must have the claim {claim}, or identity tokens and refresh tokens"
+            )
         sid = claims.get("sid")
         return ProviderConfirmation(self._person(claims, shown), given, sid if isinstance(sid, str) else None)
 

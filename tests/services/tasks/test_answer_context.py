@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from app.protocols.base import Span
-from app.services.tasks.answer_context import NO_TEXT, AnswerableTaskCache, TaskAnswerContext
+from app.services.tasks.answer_context import NO_TEXT, AnswerContextCache, TaskAnswerContext
 from app.services.tasks.judging_rules import JudgingRules
 from app.services.tasks.task_content import TaskAddressNotFound
 
@@ -72,7 +72,7 @@ def test_texts_are_known_by_their_lengths_and_a_source_only_where_it_is_shown() 
 
 @pytest.mark.parametrize(("most", "kept"), [(8, "bc"), (9, "abc"), (3, "c"), (2, "c"), (6, "bc"), (5, "c")])
 def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int, kept: str) -> None:
-    tasks = AnswerableTaskCache(most=most)
+    tasks = AnswerContextCache(most=most)
     for name in "abc":
         tasks.cache_answer_context(name, addresses(3), 7)
     assert "".join(name for name in "abc" if tasks.find_answer_context(name, 7)) == kept
@@ -80,7 +80,7 @@ def test_as_many_segments_are_kept_as_is_said_and_the_last_task_always(most: int
 
 
 def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
-    tasks = AnswerableTaskCache(most=6)
+    tasks = AnswerContextCache(most=6)
     tasks.cache_answer_context("a", addresses(3), 7)
     tasks.cache_answer_context("b", addresses(3), 7)
     assert tasks.find_answer_context("a", 7) is not None
@@ -92,7 +92,7 @@ def test_what_was_used_last_stays_and_what_is_kept_anew_counts_once() -> None:
 
 
 def test_rules_give_way_to_newer_ones_alone() -> None:
-    tasks = AnswerableTaskCache()
+    tasks = AnswerContextCache()
     first = cast("JudgingRules", Rules(1, 1))
     second = cast("JudgingRules", Rules(1, 2))
     assert tasks.cache_judging_rules(second) is second

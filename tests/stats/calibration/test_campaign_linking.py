@@ -5,17 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from app.stats.calibration.linking import FEWEST, LinkAnchors, fit_scale_link, percentile_interval_of_draws
+from app.stats.calibration.campaign_linking import (
+    FEWEST,
+    CampaignLinkAnchors,
+    fit_scale_link,
+    percentile_interval_of_draws,
+)
 
 
 def world(
     rng: np.random.Generator, n: int = 120, *, slope: float = 1.0, up: float = 0.0, kind: float = 0.0
-) -> LinkAnchors:
+) -> CampaignLinkAnchors:
     document = np.arange(n, dtype=np.int32) // 3
     true = rng.normal(0, 1, n) + rng.normal(0, 0.3, document.max() + 1)[document]
     human = np.arange(n) % 4 == 0
     base = true + rng.normal(0, 0.3, n) + kind * human
-    return LinkAnchors(base, (true - up) / slope + rng.normal(0, 0.3 / slope, n), document, human)
+    return CampaignLinkAnchors(base, (true - up) / slope + rng.normal(0, 0.3 / slope, n), document, human)
 
 
 def test_the_planted_line_is_inside_its_interval_as_often_as_it_says() -> None:
@@ -50,8 +55,8 @@ def test_anchors_whose_kinds_part_or_that_are_few_link_nothing() -> None:
 
 def test_no_anchor_and_constant_anchors_are_told() -> None:
     rng, none = np.random.default_rng(3), np.empty(0)
-    empty = LinkAnchors(none, none, none.astype(np.int32), none.astype(np.bool_))
+    empty = CampaignLinkAnchors(none, none, none.astype(np.int32), none.astype(np.bool_))
     assert fit_scale_link(empty, "mean", draws=10, level=0.95, rng=rng).why == "no item is judged in both campaigns"
-    flat = LinkAnchors(np.ones(30), np.ones(30), np.arange(30, dtype=np.int32), np.zeros(30, dtype=np.bool_))
+    flat = CampaignLinkAnchors(np.ones(30), np.ones(30), np.arange(30, dtype=np.int32), np.zeros(30, dtype=np.bool_))
     assert "constant scores" in (fit_scale_link(flat, "mean_sigma", draws=10, level=0.95, rng=rng).why or "")
     assert fit_scale_link(flat, "mean", draws=10, level=0.95, rng=rng).intercept == 0.0

@@ -22,7 +22,7 @@ from app.formats.base import (
     SystemRecord,
 )
 from app.formats.kit.names import KeyAssigner
-from app.formats.mqm_tsv.judgments import JudgedOutput, JudgmentMaker
+from app.formats.mqm_tsv.judgment_maker import JudgedOutput, JudgmentMaker
 from app.formats.mqm_tsv.metadata import collect_tokens_by_side, parse_metadata
 from app.formats.mqm_tsv.rows import MqmRowWithoutOutput, group_by_output
 

@@ -23,7 +23,7 @@ FEWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class LinkAnchors:
+class CampaignLinkAnchors:
     """Items that were judged in both campaigns.
 
     base, other: mean over raters in each campaign, shape (n,). document: code of each, the unit that is resampled.
@@ -58,14 +58,14 @@ class ScaleLink:
 
 
 def fit_scale_link(
-    anchors: LinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator
+    anchors: CampaignLinkAnchors, method: Link, *, draws: int, level: float, rng: np.random.Generator
 ) -> ScaleLink:
     """Fit the line from the other campaign's scores to the base's.
 
     `mean` maps the anchors' mean in the other campaign to that in the base; `mean_sigma` also maps the standard
     deviation.
 
-    >>> a = LinkAnchors(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]), np.arange(3), np.zeros(3, bool))
+    >>> a = CampaignLinkAnchors(np.array([1.0, 2, 3]), np.array([2.0, 4, 6]), np.arange(3), np.zeros(3, bool))
     >>> found = fit_scale_link(a, "mean_sigma", draws=0, level=.95, rng=np.random.default_rng(0))
     >>> found.slope, found.intercept
     (0.5, 0.0)
@@ -108,7 +108,7 @@ def _reason_unfit(n: int, ends: tuple[float, float] | None) -> str | None:
     return None
 
 
-def _line_terms(anchors: LinkAnchors) -> list[Floats]:
+def _line_terms(anchors: CampaignLinkAnchors) -> list[Floats]:
     """Sums that determine a line, by document: number of anchors, both scores, both squares; shape (D,) each."""
     base, other = anchors.base, anchors.other
     return [_sums(anchors, values) for values in (np.ones(base.size), base, other, base * base, other * other)]
@@ -128,20 +128,20 @@ def _lines(drawn: Sequence[Floats], method: Link) -> tuple[Floats, Floats]:
     return np.asarray(slope), np.asarray(means[0] - slope * means[1], dtype=np.float64)
 
 
-def _sums(anchors: LinkAnchors, values: Floats) -> Floats:
+def _sums(anchors: CampaignLinkAnchors, values: Floats) -> Floats:
     """Sums over the anchors of each document, shape (D,)."""
     _, code = np.unique(anchors.document, return_inverse=True)
     return np.asarray(np.bincount(code, weights=values), dtype=np.float64)
 
 
-def _kind_terms(anchors: LinkAnchors) -> list[Floats]:
+def _kind_terms(anchors: CampaignLinkAnchors) -> list[Floats]:
     """Number of anchors and both scores by document: first human translations, then others; shape (D,) each."""
     values = (np.ones(anchors.base.size), anchors.base, anchors.other)
     return [_sums(anchors, np.where(own, value, 0.0)) for own in (anchors.human, ~anchors.human) for value in values]
 
 
 def _kinds(
-    anchors: LinkAnchors, drawn: Sequence[Floats], slopes: Floats, intercepts: Floats, off: Floats, level: float
+    anchors: CampaignLinkAnchors, drawn: Sequence[Floats], slopes: Floats, intercepts: Floats, off: Floats, level: float
 ) -> tuple[float | None, tuple[float, float] | None]:
     human = anchors.human
     if not human.any() or human.all():
