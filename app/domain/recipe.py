@@ -1,6 +1,7 @@
 """Parses recipes from query options and from JSON: strictly, reporting faults with name and place.
 
-The value and its choices are in `recipe_value`, the named ones in `published_recipes`; all can be imported from here.
+The value and its choices are in `recipe_definition`, the named ones in `published_recipes`; all can be imported from
+here.
 """
 
 from __future__ import annotations

@@ -7,7 +7,8 @@ One data folder holds everything: `postgres/` (the cluster), `run/` (the socket)
   file.
 - *Who stops it.* Every user holds a shared lock on `users.lock`. The last user to close stops the server, unless the
   server was started with `keep`. The server outlives a user that is killed, and the next user joins it.
-- *Who keeps it running.* `plumbline serve` (`supervision.py`) restarts it if it is killed, stopped or out of space.
+- *Who keeps it running.* `plumbline serve` (`app/cli/serving/supervised_parts.py`) restarts it if it is killed, stopped
+  or out of space.
 - *No other access.* No network address, folders with mode 0700, and peer authentication. Under root, a different user
   runs the server (`account.py`), with passwords in a file that only root can read.
 - *Three roles.* `admin` is the cluster's superuser and serves for set-up only; `owner` owns the database and migrates

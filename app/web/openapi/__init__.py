@@ -1,1 +1,1 @@
-"""The OpenAPI document: `document` builds it; `components` and `suffixes` make it short."""
+"""The OpenAPI document: `document` builds it; `components` and `representation_suffixes` make it short."""
