@@ -17,7 +17,15 @@ from app.reports.kit.charts.chart_specification import (
     RowChartMark,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import (
+    CHARACTER,
+    HEAD,
+    LINE,
+    MARGIN,
+    DrawingSurface,
+    draw_chart,
+    wrap_sentences,
+)
 
 ROW, PLOT, FIGURES = 16.0, 280.0, 150.0
 LEFT = 300.0
@@ -66,9 +74,7 @@ def plot_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str])
     bottom = top + max(1, sum(len(found) + 1 for _, found in drawn)) * ROW
     width = LEFT + PLOT + FIGURES + MARGIN
     caption_lines = wrap_sentences(notes, width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 34, caption_lines) as surface:
         surface.add_heading(title, "Filled: value and interval; hollow: value expected under the model")
         low = _axis_minimum([one for _, found in drawn for one in found])
         _axis(surface, low, top, bottom)
@@ -82,8 +88,7 @@ def plot_coefficients(title: str, groups: Sequence[Group], notes: Sequence[str])
                 y += ROW
         if not any(found for _, found in drawn):
             surface.add_text(MARGIN, y + ROW / 2, "nothing was rated twice", color=QUIET)
-        surface.add_caption(caption_lines, bottom + 34)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _axis_minimum(statistics: Sequence[AgreementStatistic]) -> float:

@@ -7,7 +7,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, QUIET
 from app.reports.kit.charts.chart_specification import CellChart, ChartCell, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 ROW, GRID, LONGEST, ROOM = 16.0, 520.0, 26, 84.0
 SHADES = ("#ffffff", "#c6dbef", "#6baed6", "#2171b5", "#08306b")
@@ -41,17 +41,14 @@ def plot_system_document_coverage(view: DataCardView) -> bytes:
     )
     campaign = next(iter(view.campaigns))
     below = f"{text_formatting.pluralize(view.ratings, 'rating')} by {text_formatting.pluralize(view.raters, 'rater')}"
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 52 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(f"Data of {campaign}", width, bottom + 52, caption_lines) as surface:
         surface.add_heading(f"Data of {campaign}", f"{below}: ratings per output, by system and document")
         if view.map:
             _grid(surface, view, names, left, top)
             _legend(surface, left, bottom + 30)
         else:
             surface.add_text(MARGIN, top + 8, "nothing is rated yet", color=QUIET)
-        surface.add_caption(caption_lines, bottom + 52)
-        return canvas.figure_to_svg(surface.figure, title=f"Data of {campaign}")
+    return surface.svg
 
 
 def _grid(surface: DrawingSurface, view: DataCardView, names: list[str], left: float, top: float) -> None:

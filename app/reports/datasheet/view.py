@@ -12,7 +12,7 @@ from app.reports.datasheet.heds import SECTIONS
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, QUIET
 from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import HEAD, MARGIN, draw_chart, wrap_sentences
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.table import Cell, Table
 
@@ -122,9 +122,7 @@ def plot_completeness(view: DatasheetView) -> bytes:
     bottom = top + len(SECTIONS) * ROW
     caption_lines = wrap_sentences([make_caption(view)], width)
     most = max(sum(one.section == section for one in view.heds) for section in SECTIONS)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(f"Data sheet of {campaign}", width, bottom + 18, caption_lines) as surface:
         surface.add_heading(f"Data sheet of {campaign}", "HEDS 3.0: questions answered from what is stored, of all")
         for n, (section, title) in enumerate(SECTIONS.items()):
             questions = [one for one in view.heds if one.section == section]
@@ -136,5 +134,4 @@ def plot_completeness(view: DatasheetView) -> bytes:
             surface.add_text(
                 LEFT + len(questions) / most * PLOT + 6, y, f"{answered} of {len(questions)}", size=8, color=QUIET
             )
-        surface.add_caption(caption_lines, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=f"Data sheet of {campaign}")
+    return surface.svg

@@ -15,7 +15,7 @@ from app.reports.kit.charts.chart_specification import (
     CurvePanel,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 HEIGHT, GAP, PLOT, FIGURES = 34.0, 8.0, 360.0, 130.0
 MOST = 60
@@ -60,9 +60,7 @@ def _histograms(
         notes.append(f"The first {MOST} of {len(lines)}; the table lists all.")
     caption_lines = wrap_sentences(notes, width)
     campaign = next(iter(view.campaigns))
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(f"Scores by {what} in {campaign}", width, bottom + 34, caption_lines) as surface:
         surface.add_heading(
             f"Scores by {what} in {campaign}", "Share of the ratings in each bin, all on the same scale"
         )
@@ -76,8 +74,7 @@ def _histograms(
         if not shown:
             surface.add_text(MARGIN, top + 10, "nothing to draw", color=QUIET)
         _labels(surface, view.bins, left, bottom + 6, discrete=view.discrete)
-        surface.add_caption(caption_lines, bottom + 34)
-        return canvas.figure_to_svg(surface.figure, title=f"Scores by {what} in {campaign}")
+    return surface.svg
 
 
 def _bars(surface: DrawingSurface, shares: list[float], highest: float, at: tuple[float, float], color: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from app.reports.document_scores.view import DocumentScoresView, make_caption
 from app.reports.kit import text_formatting
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import (
     ChartPoint,
@@ -13,7 +12,7 @@ from app.reports.kit.charts.chart_specification import (
     CurvePanel,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 SIDE, LEFT, GAP = 300.0, 56.0, 70.0
 
@@ -38,17 +37,14 @@ def plot_score_scatter(view: DocumentScoresView) -> bytes:
         [make_caption(view), *(text_formatting.make_sentence(w) for w in view.warnings)], width
     )
     campaign = next(iter(view.campaigns))
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 50 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(f"Document scores in {campaign}", width, bottom + 50, caption_lines) as surface:
         surface.add_heading(f"Document scores in {campaign}", "Left: documents; right: Pearson's correlation by length")
         if view.points:
             _dots(surface, view, bottom)
             _by_length(surface, view, bottom)
         else:
             surface.add_text(MARGIN, HEAD + 20, "no document has both kinds of score", color=QUIET)
-        surface.add_caption(caption_lines, bottom + 50)
-        return canvas.figure_to_svg(surface.figure, title=f"Document scores in {campaign}")
+    return surface.svg
 
 
 def _dots(surface: DrawingSurface, view: DocumentScoresView, bottom: float) -> None:

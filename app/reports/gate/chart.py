@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.reports.kit import text_formatting
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 WIDTH, AXIS, TALL = 640.0, 150.0, 190.0
 
@@ -43,9 +42,7 @@ def _declare_gate(content: GateChartContent) -> RowChart:
 def plot_gate_chart(content: GateChartContent) -> bytes:
     """Draw a line from one bound to the other, with the region in which the claim holds shaded, as SVG."""
     sentences = wrap_sentences(content.notes, WIDTH)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(WIDTH, TALL + len(sentences) * LINE + MARGIN)
+    with draw_chart(content.title, WIDTH, TALL, sentences) as surface:
         surface.add_heading(
             content.title, f"{content.verdict}. The claim holds if the whole interval is in the shaded area"
         )
@@ -53,8 +50,7 @@ def plot_gate_chart(content: GateChartContent) -> bytes:
             surface.add_text(MARGIN, HEAD + 50, "There is no difference to show.", color=QUIET)
         else:
             _interval(surface, content, content.low, content.difference, content.high)
-        surface.add_caption(sentences, TALL)
-        return canvas.figure_to_svg(surface.figure, title=content.title)
+    return surface.svg
 
 
 def _interval(surface: DrawingSurface, view: GateChartContent, low: float, middle: float, high: float) -> None:

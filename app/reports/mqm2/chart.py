@@ -11,9 +11,9 @@ from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, a
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
-    LINE,
     MARGIN,
     DrawingSurface,
+    draw_chart,
     wrap_notes_as_sentences,
 )
 
@@ -54,9 +54,7 @@ def plot_penalty_bars(
     width, bottom = left + PLOT + FIGURES + MARGIN, top + max(1, len(rows)) * ROW
     sentences = wrap_notes_as_sentences(notes, width)
     most = max([acceptable or 0.0, *(row.value for row in rows)]) or 1.0
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 40 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 40, sentences) as surface:
         surface.add_heading(title, f"{subtitle}; fewer are better" + ("; hollow: fails" if acceptable else ""))
         reach = most
         if rows:
@@ -70,8 +68,7 @@ def plot_penalty_bars(
             fill, long = GROUND if row.failed else color, row.value / reach * PLOT
             surface.add_box(left, y - 4.5, max(long, 1.0), 9, fill=fill, edge=color, thick=1.3)
             surface.add_text(left + PLOT + 12, y, row.text, size=8, color=INK)
-        surface.add_caption(sentences, bottom + 40)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _axis(

@@ -14,7 +14,15 @@ from app.reports.kit.charts.chart_specification import (
     RowChartMark,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import (
+    CHARACTER,
+    HEAD,
+    LINE,
+    MARGIN,
+    DrawingSurface,
+    draw_chart,
+    wrap_sentences,
+)
 
 CELL, ROW, BARS = 40.0, 17.0, 300.0
 NARROWEST = 560.0
@@ -128,9 +136,7 @@ def plot_claims_by_choice(title: str, bars: Sequence[AnalysisChoiceBar], notes: 
     top = HEAD + 10
     starts = [i for i, bar in enumerate(bars) if not i or bars[i - 1].dimension != bar.dimension]
     bottom = top + max(1, len(bars)) * ROW + len(starts) * 8
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 18, sentences) as surface:
         surface.add_heading(title, "Mean share of the tested pairs that are claimed in universes with each choice")
         y = top
         for i, (bar, name) in enumerate(zip(bars, names, strict=True)):
@@ -143,5 +149,4 @@ def plot_claims_by_choice(title: str, bars: Sequence[AnalysisChoiceBar], notes: 
             share = "untested" if bar.claimed is None else f"{100 * bar.claimed:.0f} %"
             surface.add_text(left + BARS + 8, y + ROW / 2, f"{share} · {bar.n:,} universes", size=8, color=QUIET)
             y += ROW
-        surface.add_caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg

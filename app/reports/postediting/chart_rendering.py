@@ -20,9 +20,9 @@ from app.reports.kit.charts.chart_specification import (
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
-    LINE,
     MARGIN,
     DrawingSurface,
+    draw_chart,
     wrap_notes_as_sentences,
 )
 
@@ -79,16 +79,13 @@ def plot_rate_dots(title: str, subtitle: str, rows: Sequence[RateDotRow], notes:
     width = max(NARROWEST, left + BARS + NUMBERS + MARGIN)
     top, bottom = HEAD + 22, HEAD + 22 + max(1, len(rows)) * ROW
     sentences = wrap_notes_as_sentences(notes, width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 22 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 22, sentences) as surface:
         surface.add_heading(title, subtitle)
         if not any(rate for row in rows for rate in row.rates):
             surface.add_text(MARGIN, top + 8, "there is no rate to draw", color=QUIET)
         else:
             _dots(surface, rows, left, top, bottom)
-        surface.add_caption(sentences, bottom + 22)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _dots(surface: DrawingSurface, rows: Sequence[RateDotRow], left: float, top: float, bottom: float) -> None:
@@ -132,9 +129,7 @@ def plot_stacked_bars(title: str, subtitle: str, rows: Sequence[StackedBar], not
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST:,} more rows are not drawn"] if len(rows) > MOST else []
     sentences = wrap_notes_as_sentences([*more, *notes], width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 16, sentences) as surface:
         surface.add_heading(title, subtitle)
         if not shown:
             surface.add_text(MARGIN, top + 8, "there is nothing to compare", color=QUIET)
@@ -147,8 +142,7 @@ def plot_stacked_bars(title: str, subtitle: str, rows: Sequence[StackedBar], not
                 at, wide = left + BARS * row.first, BARS * row.second
                 surface.add_box(at, y + 4, wide, ROW - 8, fill=GROUND, edge=ORANGE, hatch="////")
             surface.add_text(left + BARS + 8, y + ROW / 2, row.note, size=8, color=QUIET)
-        surface.add_caption(sentences, bottom + 16)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _declare_references(
@@ -171,16 +165,13 @@ def plot_ter_by_reference_count(
     width = max(NARROWEST, left + len(bars) * STEP + MARGIN)
     bottom = HEAD + 20 + HEIGHT
     sentences = wrap_notes_as_sentences(notes, width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 40 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 40, sentences) as surface:
         surface.add_heading(title, subtitle)
         if bars:
             _steps(surface, bars, left, bottom)
         else:
             surface.add_text(MARGIN, HEAD + 20, "there is no curve to draw", color=QUIET)
-        surface.add_caption(sentences, bottom + 40)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _steps(surface: DrawingSurface, bars: Sequence[TERBarAndLinePoint], left: float, bottom: float) -> None:

@@ -11,9 +11,9 @@ from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, a
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
-    LINE,
     MARGIN,
     DrawingSurface,
+    draw_chart,
     wrap_notes_as_sentences,
 )
 
@@ -60,16 +60,13 @@ def plot_preference_bars(title: str, pairs: Sequence[PreferenceBar], notes: Sequ
     sentences = wrap_notes_as_sentences((*more, *notes), width)
     top = HEAD + 10
     bottom = top + max(1, len(shown)) * ROW
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 16, sentences) as surface:
         surface.add_heading(title, "Wins (left, filled), ties, losses (right, hatched); bold: significant")
         for i, pair in enumerate(shown):
             _row(surface, pair, left, top + i * ROW)
         if not shown:
             surface.add_text(left, top + ROW / 2, "no pair to compare", color=QUIET)
-        surface.add_caption(sentences, bottom + 16)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _row(surface: DrawingSurface, pair: PreferenceBar, left: float, y: float) -> None:

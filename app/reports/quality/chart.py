@@ -8,7 +8,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, draw_chart, wrap_sentences
 from app.reports.quality.view import RaterQualityView
 
 ROW, PLOT, WIDTH_OF_FIGURES = 16.0, 260.0, 150.0
@@ -44,9 +44,7 @@ def plot_control_differences(view: RaterQualityView) -> bytes:
     bottom = top + max(1, len(view.raters)) * ROW
     caption_lines = wrap_sentences([_sentence(view), *map(text_formatting.make_sentence, view.warnings)], width)
     reach = _reach(view)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 34 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(f"Control items of {view.campaign}", width, bottom + 34, caption_lines) as surface:
         surface.add_heading(f"Control items of {view.campaign}", "Mean of degraded minus original, by rater")
         middle = left + PLOT / 2
         for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
@@ -79,8 +77,7 @@ def plot_control_differences(view: RaterQualityView) -> bytes:
                 f", q {text_formatting.format_p_value(test.q_value)}" if test and test.q_value else ""
             )
             surface.add_text(left + PLOT + 10, y, f"{pairs} pairs, {text}", size=8, color=color)
-        surface.add_caption(caption_lines, bottom + 34)
-        return canvas.figure_to_svg(surface.figure, title=f"Control items of {view.campaign}")
+    return surface.svg
 
 
 def _reach(view: RaterQualityView) -> float:

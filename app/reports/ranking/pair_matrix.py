@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from app.reports.kit import text_formatting
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import CellChart, ChartCell, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import (
+    CHARACTER,
+    HEAD,
+    MARGIN,
+    DrawingSurface,
+    draw_chart,
+    wrap_sentences,
+)
 from app.reports.ranking import captions as ranking_captions
 from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking.view import PairLine, RankingView
@@ -82,10 +88,8 @@ def plot_pair_matrix(view: RankingView) -> bytes:
     grid = MatrixGrid(left=MARGIN + 28 + longest, top=HEAD + longest * 0.94 + 8, cell=cell, n=n)
     width = max(NARROWEST, grid.left + n * cell + MARGIN)
     caption = wrap_sentences(_sentences(view), width)
-    height = grid.bottom + 22 + LEGEND + len(caption) * LINE + MARGIN
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, height)
+    svg_title = f"Pairs of {ranking_captions.make_ranking_title(view)} by {view.recipe.name}"
+    with draw_chart(svg_title, width, grid.bottom + 22 + LEGEND, caption) as surface:
         surface.add_heading(
             f"{ranking_captions.make_ranking_title(view)}: {view.recipe.name}, pairs",
             _caption_text(view, figures=cell >= SMALLEST_WITH_TEXT),
@@ -94,10 +98,7 @@ def plot_pair_matrix(view: RankingView) -> bytes:
         _cells(surface, view, grid)
         _clusters(surface, view, grid)
         _legend(surface, view, grid)
-        surface.add_caption(caption, grid.bottom + 22 + LEGEND)
-        return canvas.figure_to_svg(
-            surface.figure, title=f"Pairs of {ranking_captions.make_ranking_title(view)} by {view.recipe.name}"
-        )
+    return surface.svg
 
 
 def _caption_text(view: RankingView, *, figures: bool) -> str:

@@ -15,7 +15,7 @@ from app.reports.kit.charts.chart_specification import (
     CurvePanel,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking.view import RankingView
 from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
@@ -67,9 +67,7 @@ def plot_bump_chart(rankings: RankingsSideBySide) -> bytes:
     width = max(NARROWEST, left + step * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     bottom = top + most * ROW
     caption = wrap_sentences(list_notes_below_chart(rankings), width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(caption) * LINE + MARGIN)
+    with draw_chart(f"Rankings of {rankings.subject}", width, bottom + 18, caption) as surface:
         surface.add_heading(rankings.subject, "Ranks, best at the top; bars separate clusters; bold lines change rank")
         xs = [left + i * step for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
@@ -79,8 +77,7 @@ def plot_bump_chart(rankings: RankingsSideBySide) -> bytes:
         for n, system in enumerate(rankings.systems):
             _system(surface, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(surface, columns, xs, top)
-        surface.add_caption(caption, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=f"Rankings of {rankings.subject}")
+    return surface.svg
 
 
 def shorten_ranking_name(text: str) -> str:

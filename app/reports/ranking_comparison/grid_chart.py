@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from app.reports.kit import text_formatting
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import FAINT, GROUND, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import CellChart, ChartCell, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 from app.reports.ranking.labels import label_system_in_chart
 from app.reports.ranking_comparison.bump_chart import list_notes_below_chart, shorten_ranking_name
 from app.reports.ranking_comparison.compared_rankings import ComparedRanking, RankingsSideBySide
@@ -43,9 +42,7 @@ def plot_rank_grid(rankings: RankingsSideBySide) -> bytes:
     width = max(NARROWEST, left + STEP * len(columns) + MARGIN)
     caption = wrap_sentences(list_notes_below_chart(rankings), width)
     bottom = top + ROW * len(rankings.systems)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(caption) * LINE + MARGIN)
+    with draw_chart(f"Rankings of {rankings.subject}", width, bottom + 18, caption) as surface:
         surface.add_heading(
             rankings.subject, "Rank, and cluster in brackets; darker is better; the systems by mean relative rank"
         )
@@ -67,8 +64,7 @@ def plot_rank_grid(rankings: RankingsSideBySide) -> bytes:
             surface.add_text(left - 8, y + ROW / 2, mean, ha="right", size=8.0, color=QUIET)
             for i, column in enumerate(columns):
                 _cell(surface, column, system, left + i * STEP, y)
-        surface.add_caption(caption, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=f"Rankings of {rankings.subject}")
+    return surface.svg
 
 
 def _cell(surface: DrawingSurface, column: ComparedRanking, system: str, x: float, y: float) -> None:

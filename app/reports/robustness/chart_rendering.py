@@ -21,10 +21,10 @@ from app.reports.kit.charts.chart_specification import (
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
-    LINE,
     MARGIN,
     Across,
     DrawingSurface,
+    draw_chart,
     wrap_notes_as_sentences,
 )
 
@@ -75,14 +75,11 @@ def plot_ranking_change_bars(title: str, rows: Sequence[RankingChangeBarRow], no
     sentences = wrap_notes_as_sentences(notes, width)
     top = HEAD + 14
     bottom = top + max(1, len(rows)) * ROW
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 16 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 16, sentences) as surface:
         surface.add_heading(title, "Share of rankings that differ in order (upper bar) and in clusters (hatched bar)")
         for i, row in enumerate(rows):
             _bar(surface, row, left, top + i * ROW)
-        surface.add_caption(sentences, bottom + 16)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _bar(surface: DrawingSurface, row: RankingChangeBarRow, left: float, y: float) -> None:
@@ -120,9 +117,7 @@ def plot_rank_bump_chart(title: str, subtitle: str, columns: Sequence[BumpChartC
     width = max(NARROWEST, left + STEP * max(0, len(columns) - 1) + 16 + longest + MARGIN)
     sentences = wrap_notes_as_sentences(notes, width)
     bottom = top + max(1, len(systems)) * LINE_HEIGHT
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 18, sentences) as surface:
         surface.add_heading(title, f"{subtitle}; bars separate clusters")
         xs = [left + i * STEP for i in range(len(columns))]
         for x, column in zip(xs, columns, strict=True):
@@ -131,8 +126,7 @@ def plot_rank_bump_chart(title: str, subtitle: str, columns: Sequence[BumpChartC
         for n, system in enumerate(systems):
             _line(surface, system, columns, xs, top, COLOURS[n % len(COLOURS)])
         _names(surface, columns, xs, top)
-        surface.add_caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _names(surface: DrawingSurface, columns: Sequence[BumpChartColumn], xs: Sequence[float], top: float) -> None:

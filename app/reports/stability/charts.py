@@ -8,7 +8,6 @@ from math import ceil, floor
 from typing import Literal
 
 from app.reports.kit import text_formatting
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import (
     ChartPoint,
@@ -17,7 +16,7 @@ from app.reports.kit.charts.chart_specification import (
     CurvePanel,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 from app.reports.stability.view import StabilityCurveView, StabilityPointView, StabilityView, StudyDesignView
 
 Picture = Literal["documents", "power"]
@@ -76,9 +75,7 @@ def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -
     frame = _Frame.of([curve for panel in panels for _, curve in panel.curves], picture)
     caption_lines = wrap_sentences(_sentences(view), width)
     title = f"Stability of the ranking of {view.campaign}"
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 6 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 6, caption_lines) as surface:
         surface.add_heading(title, _subject(picture))
         looks = {name: LOOKS[i % len(LOOKS)] for i, name in enumerate(names)}
         _legend(surface, looks)
@@ -86,8 +83,7 @@ def plot_stability_curves(view: StabilityView, picture: Picture = "documents") -
             left = MARGIN + LEFT + (n % columns) * (wide + LEFT + GAP)
             place = _PanelPlace(left, top + (n // columns) * (HIGH + BELOW + 20) + 16, wide)
             _panel(surface, panel, frame, place, looks)
-        surface.add_caption(caption_lines, bottom + 6)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def describe_design(design: StudyDesignView) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, QUIET
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 ROW, CELL, BARS, FIGURES = 16.0, 26.0, 170.0, 120.0
 LONGEST_NAME, MOST_RATERS, MOST_SYSTEMS = 22, 60, 40
@@ -45,14 +45,11 @@ def plot_plan_chart(view: PlanChartData) -> bytes:
     width = max(grid + len(shown) * CELL + MARGIN, 560.0)
     bottom = head + max(1, len(view.raters)) * ROW
     told = wrap_sentences(view.notes, width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 22 + len(told) * LINE + MARGIN)
+    with draw_chart(f"Plan of {view.campaign}", width, bottom + 22, told) as surface:
         surface.add_heading(f"Plan of {view.campaign}", view.heading)
         _bars(surface, view, names, left, head)
         _grid(surface, view, shown, grid, head)
-        surface.add_caption(told, bottom + 22)
-        return canvas.figure_to_svg(surface.figure, title=f"Plan of {view.campaign}")
+    return surface.svg
 
 
 def _bars(surface: DrawingSurface, view: PlanChartData, names: Sequence[str], left: float, top: float) -> None:

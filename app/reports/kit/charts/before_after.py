@@ -10,7 +10,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 ROW, PLOT, FIGURES = 21.0, 330.0, 130.0
 MOST, LONGEST_NAME = 60, 34
@@ -50,9 +50,7 @@ def plot_before_after(title: str, subtitle: str, rows: Sequence[BeforeAfterRow],
     top = HEAD + 14
     bottom = top + max(1, len(shown)) * ROW
     low, high = _range(shown)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 40 + len(lines) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 40, lines) as surface:
         surface.add_heading(title, subtitle)
         _axis(surface, (low, high), left, top, bottom)
         for i, (row, name) in enumerate(zip(shown, names, strict=True)):
@@ -61,8 +59,7 @@ def plot_before_after(title: str, subtitle: str, rows: Sequence[BeforeAfterRow],
             _row(surface, row, (low, high), left, y)
         if not shown:
             surface.add_text(MARGIN, top + 10, "nothing to draw", color=QUIET)
-        surface.add_caption(lines, bottom + 40)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _range(rows: Sequence[BeforeAfterRow]) -> tuple[float, float]:

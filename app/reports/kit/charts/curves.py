@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import (
     ChartPoint,
@@ -14,7 +13,14 @@ from app.reports.kit.charts.chart_specification import (
     CurvePanel,
     attach_chart_declaration,
 )
-from app.reports.kit.charts.drawing_surface import HEAD, LINE, MARGIN, DrawingSurface, wrap_notes_as_sentences
+from app.reports.kit.charts.drawing_surface import (
+    HEAD,
+    LINE,
+    MARGIN,
+    DrawingSurface,
+    draw_chart,
+    wrap_notes_as_sentences,
+)
 
 WIDE, HIGH, LEFT = 480.0, 210.0, 44.0
 LOOKS = ((BLUE, "o"), (ORANGE, "s"), ("#1a7f5a", "^"), ("#7b3f8c", "D"), ("#6b5b00", "v"), ("#00707a", "P"))
@@ -76,9 +82,7 @@ def plot_line_chart(
     top = HEAD + 12 + LINE * 1.4 * len(shown) + 8
     bottom = top + HIGH
     right = max((step.x for line in shown for step in line.steps), default=1.0) or 1.0
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 42 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 42, sentences) as surface:
         surface.add_heading(title, subtitle)
         _axes(surface, bottom, (right, y_max), x_label)
         if dashed_line_at is not None:
@@ -88,8 +92,7 @@ def plot_line_chart(
             surface.add_line([MARGIN + 8], [HEAD + 12 + n * LINE * 1.4], color=colour, marker=marker)
             surface.add_text(MARGIN + 20, HEAD + 12 + n * LINE * 1.4, line.name, size=8.5)
             _draw(surface, line, (bottom, right, HIGH / y_max), colour, marker)
-        surface.add_caption(sentences, bottom + 42)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _axes(surface: DrawingSurface, bottom: float, ends: tuple[float, float], across: str) -> None:

@@ -21,9 +21,9 @@ from app.reports.kit.charts.chart_specification import (
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
-    LINE,
     MARGIN,
     DrawingSurface,
+    draw_chart,
     wrap_notes_as_sentences,
 )
 
@@ -91,9 +91,7 @@ def plot_dot_rows(
     bottom = top + max(1, len(shown)) * ROW
     more = [f"{len(rows) - MOST_ROWS:,} more rows are not drawn"] if len(rows) > MOST_ROWS else []
     sentences = wrap_notes_as_sentences([*more, *notes], width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 18, sentences) as surface:
         surface.add_heading(title, subtitle)
         if not any(row.values for row in shown):
             surface.add_text(MARGIN, top + 4, "there is no correlation to draw", color=QUIET)
@@ -101,8 +99,7 @@ def plot_dot_rows(
             _scale(surface, left, top, bottom, axis_limits)
             for n, row in enumerate(shown):
                 _row(surface, row, left, top + (n + 0.5) * ROW, axis_limits)
-        surface.add_caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _scale(surface: DrawingSurface, left: float, top: float, bottom: float, ends: tuple[float, float]) -> None:
@@ -149,9 +146,7 @@ def plot_scatter_panels(title: str, subtitle: str, panels: Sequence[ScatterPanel
     bottom = HEAD + 10 + deep * (SIDE + GAP + 10)
     more = [f"{len(panels) - MOST_PANELS:,} more systems are not drawn"] if len(panels) > MOST_PANELS else []
     sentences = wrap_notes_as_sentences([*more, *notes], width)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 8 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 8, sentences) as surface:
         surface.add_heading(title, subtitle)
         points = [point for panel in shown for point in panel.points]
         if not points:
@@ -160,8 +155,7 @@ def plot_scatter_panels(title: str, subtitle: str, panels: Sequence[ScatterPanel
             x = MARGIN + 30 + (n % across) * (SIDE + GAP)
             y = HEAD + 24 + (n // across) * (SIDE + GAP + 10)
             _panel(surface, panel, (x, y), _line_ends(points))
-        surface.add_caption(sentences, bottom + 8)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _line_ends(points: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -25,10 +26,11 @@ Across = Literal["left", "center", "right"]
 
 @dataclass(slots=True)
 class DrawingSurface:
-    """An empty surface; sizes in points."""
+    """An empty surface; sizes in points. svg: the drawing, once `draw_chart` has finished it."""
 
     width: float
     height: float
+    svg: bytes = field(init=False, repr=False)
     figure: Figure = field(init=False)
     axes: Axes = field(init=False)
 
@@ -142,3 +144,14 @@ def wrap_sentences(sentences: Iterable[str], width: float) -> tuple[str, ...]:
 def wrap_notes_as_sentences(notes: Iterable[str], width: float) -> tuple[str, ...]:
     """Turn statements, such as warnings, into sentences and wrap them to fit a surface of this width."""
     return wrap_sentences([text_formatting.make_sentence(text.rstrip(".")) for text in notes], width)
+
+
+@contextmanager
+def draw_chart(svg_title: str, width: float, bottom: float, caption: Sequence[str]) -> Iterator[DrawingSurface]:
+    """Yield a surface to draw on; afterwards, add the lines of the caption from `bottom` on, and store the `svg`."""
+    with canvas.drawing_lock():
+        canvas.prepare_matplotlib()
+        surface = DrawingSurface(width, bottom + len(caption) * LINE + MARGIN)
+        yield surface
+        surface.add_caption(caption, bottom)
+        surface.svg = canvas.figure_to_svg(surface.figure, title=svg_title)

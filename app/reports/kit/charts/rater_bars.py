@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BLUE, FAINT, INK, QUIET
 from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, draw_chart, wrap_sentences
 
 ROW, PLOT, ROOM = 16.0, 280.0, 120.0
 LONGEST_NAME = 26
@@ -27,9 +27,7 @@ def plot_rater_bars(title: str, subtitle: str, bars: Sequence[tuple[str, float, 
     bottom = top + max(1, len(bars)) * ROW
     caption_lines = wrap_sentences(notes, width)
     most = max((value for _, value, _ in bars), default=0.0) or 1.0
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 20 + len(caption_lines) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 20, caption_lines) as surface:
         surface.add_heading(title, subtitle)
         surface.add_line((left, left), (top, bottom), color=FAINT, thick=0.8)
         for i, (name, (_, value, text)) in enumerate(zip(names, bars, strict=True)):
@@ -38,5 +36,4 @@ def plot_rater_bars(title: str, subtitle: str, bars: Sequence[tuple[str, float, 
             surface.add_text(left - 8, y, name, ha="right", color=INK)
             surface.add_box(left, y - 4.5, long, 9, fill=BLUE)
             surface.add_text(left + long + 6, y, text, size=8, color=QUIET)
-        surface.add_caption(caption_lines, bottom + 20)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg

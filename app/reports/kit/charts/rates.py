@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from app.reports.kit import text_formatting
-from app.reports.kit.charts import canvas
 from app.reports.kit.charts.canvas import BAND, BLUE, INK, ORANGE, QUIET
 from app.reports.kit.charts.chart_specification import RowChart, RowChartMark, attach_chart_declaration
-from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, LINE, MARGIN, DrawingSurface, wrap_sentences
+from app.reports.kit.charts.drawing_surface import CHARACTER, HEAD, MARGIN, DrawingSurface, draw_chart, wrap_sentences
 
 ROW, SCALE, FIGURES = 18.0, 260.0, 170.0
 
@@ -58,9 +57,7 @@ def plot_simulated_and_nominal_rates(
     width = left + SCALE + FIGURES + MARGIN
     sentences = wrap_sentences(notes, width)
     bottom = HEAD + 6 + len(rates) * ROW + len(groups) * 28
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface = DrawingSurface(width, bottom + 18 + len(sentences) * LINE + MARGIN)
+    with draw_chart(title, width, bottom + 18, sentences) as surface:
         surface.add_heading(
             title, "Simulated shares with one-sided bounds at 99 %; the vertical line is the nominal value"
         )
@@ -71,8 +68,7 @@ def plot_simulated_and_nominal_rates(
             for rate in rows:
                 _row(surface, rate, left, y)
                 y += ROW
-        surface.add_caption(sentences, bottom + 18)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _row(surface: DrawingSurface, rate: ChartedRate, left: float, y: float) -> None:

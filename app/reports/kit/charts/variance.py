@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from app.reports.kit import text_formatting
@@ -18,9 +19,9 @@ from app.reports.kit.charts.chart_specification import (
 from app.reports.kit.charts.drawing_surface import (
     CHARACTER,
     HEAD,
-    LINE,
     MARGIN,
     DrawingSurface,
+    draw_chart,
     wrap_notes_as_sentences,
 )
 
@@ -62,9 +63,7 @@ def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[
     left = MARGIN + max((len(bar.name) for bar in bars), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     most = max([bar.variance for bar in bars] + [bar.interval[1] for bar in bars if bar.interval], default=0.0) or 1.0
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface, bottom, sentences = _make_surface(width, len(bars), notes)
+    with _draw_rows(title, width, len(bars), notes) as surface:
         surface.add_heading(title, "Variance by source, in squares of the unit; lines are 95 % intervals")
         for i, bar in enumerate(bars):
             y = HEAD + 12 + i * ROW
@@ -77,8 +76,7 @@ def plot_variance_bars(title: str, bars: Sequence[VarianceBar], notes: Sequence[
             places = text_formatting.choose_decimals([most / 10])
             label = f"{text_formatting.format_number(bar.variance, places)} · {bar.share:.1%}"
             surface.add_text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
-        surface.add_caption(sentences, bottom)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _declare_intervals(title: str, subtitle: str, marks: Sequence[RaterSeverityMark], notes: Sequence[str]) -> RowChart:  # noqa: ARG001
@@ -94,9 +92,7 @@ def plot_caterpillar(title: str, subtitle: str, marks: Sequence[RaterSeverityMar
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
     reach = max((abs(end) for mark in shown for end in mark.interval), default=0.0) or 1.0
     middle = left + BARS / 2
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface, bottom, sentences = _make_surface(width, len(shown), [*more, *notes])
+    with _draw_rows(title, width, len(shown), [*more, *notes]) as surface:
         surface.add_heading(title, f"{subtitle}; 95 % intervals")
         surface.add_line((middle, middle), (HEAD + 10, HEAD + 14 + len(shown) * ROW), color=FAINT)
         for i, mark in enumerate(shown):
@@ -112,8 +108,7 @@ def plot_caterpillar(title: str, subtitle: str, marks: Sequence[RaterSeverityMar
             )
             label = text_formatting.format_number(mark.value, text_formatting.choose_decimals([reach]))
             surface.add_text(left + BARS + 8, y, label, size=8, color=QUIET)
-        surface.add_caption(sentences, bottom)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _declare_rater_by_system(
@@ -153,9 +148,7 @@ def plot_rater_system_heat_map(
     most = max((abs(value) for value in cells.values()), default=0.0) or 1.0
     places = text_formatting.choose_decimals([10 * most])
     note = [f"The first {MOST_ROWS} raters and {MOST_COLUMNS} systems are drawn."] if cut else []
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface, bottom, sentences = _make_surface(width, len(some), [*note, *notes], above)
+    with _draw_rows(title, width, len(some), [*note, *notes], above) as surface:
         surface.add_heading(title, f"{subtitle}, beyond severity")
         for j, column in enumerate(others):
             surface.add_text(left + (j + 0.6) * CELL, HEAD + above, _name(column), ha="center", size=8, vertical=True)
@@ -166,8 +159,7 @@ def plot_rater_system_heat_map(
                 value = cells.get((row, column))
                 if value is not None:
                     _cell(surface, left + j * CELL, y, value / most, text_formatting.format_number(value, places))
-        surface.add_caption(sentences, bottom)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
 
 
 def _cell(surface: DrawingSurface, x: float, y: float, part: float, text: str) -> None:
@@ -178,13 +170,12 @@ def _cell(surface: DrawingSurface, x: float, y: float, part: float, text: str) -
     surface.add_text(x + CELL / 2, y + ROW / 2, text, ha="center", size=7.5, color=ink)
 
 
-def _make_surface(
-    width: float, rows: int, notes: Sequence[str], above: float = 0.0
-) -> tuple[DrawingSurface, float, tuple[str, ...]]:
-    """Return an empty surface for this number of rows, the top of its caption, and the caption."""
-    sentences = wrap_notes_as_sentences(notes, width)
+def _draw_rows(
+    title: str, width: float, rows: int, notes: Sequence[str], above: float = 0.0
+) -> AbstractContextManager[DrawingSurface]:
+    """Draw a chart with this number of rows."""
     bottom = HEAD + 12 + above + max(1, rows) * ROW + 18
-    return DrawingSurface(width, bottom + len(sentences) * LINE + MARGIN), bottom, sentences
+    return draw_chart(title, width, bottom, wrap_notes_as_sentences(notes, width))
 
 
 def _choose_extreme_raters(marks: Sequence[RaterSeverityMark]) -> tuple[list[RaterSeverityMark], list[str]]:
@@ -218,9 +209,7 @@ def plot_replication_bars(
     more = [f"The first {MOST_ROWS} of {len(rows):,} pairs are drawn."] if len(rows) > MOST_ROWS else []
     left = MARGIN + max((len(canvas.shorten_in_middle(row[0], 44)) for row in shown), default=8) * CHARACTER + 12
     width = max(NARROWEST, left + BARS + FIGURES + MARGIN)
-    with canvas.drawing_lock():
-        canvas.prepare_matplotlib()
-        surface, bottom, sentences = _make_surface(width, len(shown), [*more, *notes])
+    with _draw_rows(title, width, len(shown), [*more, *notes]) as surface:
         surface.add_heading(title, f"{subtitle}: significant (dark), same direction (pale)")
         for i, (name, same, again) in enumerate(shown):
             y = HEAD + 12 + i * ROW
@@ -230,5 +219,4 @@ def plot_replication_bars(
             surface.add_box(left, y + 6, BARS * again, ROW - 12, fill=BLUE)
             label = f"{text_formatting.format_number(again, 2)} · {text_formatting.format_number(same, 2)}"
             surface.add_text(left + BARS + 8, y + ROW / 2, label, size=8, color=QUIET)
-        surface.add_caption(sentences, bottom)
-        return canvas.figure_to_svg(surface.figure, title=title)
+    return surface.svg
