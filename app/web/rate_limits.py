@@ -100,7 +100,7 @@ class RefusalPacing:
 
     def __init__(self, rate: float, longest: float, clock: Clock = time.monotonic) -> None:
         self._every, self._longest, self._clock = 1 / rate, longest, clock
-        self._next = _ByAddress(lambda: [0.0])
+        self._next = _ByAddress(lambda: [-math.inf])  # no refusal yet: the clock counts from the machine's start
 
     def reserve_refusal_delay(self, address: str) -> float:
         """Return the seconds by which to delay the next refusal, at most `longest`."""

@@ -21,8 +21,10 @@ class Clock:
         return self.now
 
 
-def test_turns_are_by_address_and_have_a_longest() -> None:
-    now = 100.0
+@pytest.mark.parametrize("since_start", [0.0, 100.0])
+def test_turns_are_by_address_and_have_a_longest(since_start: float) -> None:
+    """The clock begins with the machine, and the first refusal is at once however young that is."""
+    now = since_start
     turns = RefusalPacing(10.0, 0.25, lambda: now)
     assert [round(turns.reserve_refusal_delay("a"), 6) for _ in range(5)] == [0.0, 0.1, 0.2, 0.25, 0.25]
     assert turns.reserve_refusal_delay("b") == 0.0
