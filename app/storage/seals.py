@@ -78,6 +78,9 @@ def _seal_hash(before: str, campaign: str, version: str, judgments: str, content
     return f"sha256({before} || {_BYTES.format(f'json_build_array({said})')} || {content})"
 
 
+MOST_ROWS: Final = (1 << 25) - 1
+"""Rows of one version: a seal joins their hashes of 32 bytes into one value, and Postgres limits a value to 1 GB."""
+
 NOTHING = "SELECT NULL::int AS kind, NULL::bigint AS id, NULL::bytea AS hash WHERE false"
 _CONTENT = "sha256(coalesce(string_agg({r}.hash, ''::bytea ORDER BY {r}.kind, {r}.id, {r}.hash), ''::bytea))"
 _COUNT = f"count(r.id) FILTER (WHERE r.kind = {JUDGMENT})::int"

@@ -26,6 +26,10 @@ GROWTH = 4  # the statistics of the planner are refreshed each time that an impo
 Merge = Callable[[staging.CopyBuffer, CampaignInfo], None]
 
 
+class ImportTooLong(Invalid):
+    """The import has more judgments than one data version can hold."""
+
+
 class ImportMerge:
     """What one import adds to a campaign under one data version.
 
@@ -53,7 +57,10 @@ class ImportMerge:
         staging.create_staging_tables(session)
 
     def merge_lines(self, lines: staging.CopyBuffer, campaign: CampaignInfo) -> None:
-        """Stage lines and add new rows. Raises ImportContradiction and Invalid, with file and line."""
+        """Stage lines and add new rows. Raises ImportContradiction and Invalid, with file and line.
+
+        Raises ImportTooLong if there are too many judgments for one data version.
+        """
         session = self._session
         if (n_rows := self._most_new_rows()) >= self._next_refresh:
             # With the earlier statistics, a chunk would read all previous chunks again and again.
@@ -69,6 +76,7 @@ class ImportMerge:
         compared = comparisons.count_new_comparisons(session, self._id)
         self._counts.update(created | ({"comparisons": compared} if compared else {}))
         self._counts.update(judgments=resolved.added, revisions=resolved.revisions, unchanged=resolved.unchanged)
+        self._require_sealable_number()
         if any(created.values()) or resolved.added or compared:
             version, profile = self._version(campaign)
             on_texts = (
@@ -96,7 +104,7 @@ class ImportMerge:
         """Apply the files' voids and store scores. Return the data version and the number of rows created, by noun.
 
         campaign_changed: the files said something new about the campaign itself. has_voids: they set judgments aside.
-        metrics: those whose staged scores differ from the stored ones. Raises ImportContradiction.
+        metrics: those whose staged scores differ from the stored ones. Raises ImportContradiction and ImportTooLong.
         """
         session, counts = self._session, dict(self._counts)
         voiding = has_voids and staged_judgments.has_new_staged_voids(session, self._id)
@@ -109,6 +117,7 @@ class ImportMerge:
             query_planner_statistics.refresh_query_planner_statistics(session)
         staged_judgments.require_judgments_of_staged_voids(session, self._id)
         voids = staged_judgments.apply_staged_voids(session, campaign_id=self._id, version=version)
+        self._require_sealable_number(voids=voids)
         if metrics:
             counts["metric_scores"] = metrics_staged.store_staged_metric_scores(
                 session, self._id, metrics, version=version
@@ -118,6 +127,14 @@ class ImportMerge:
         what = {"what": self._what, **report}
         audit.record_action(session, self._id, actor=self._actor, action=self._action, what=what)
         return report
+
+    def _require_sealable_number(self, *, voids: int = 0) -> None:
+        """Raise ImportTooLong if the version's seal cannot cover all judgments, comparisons and voids."""
+        if self._counts["judgments"] + self._counts["comparisons"] + voids > seals.MOST_ROWS:
+            raise ImportTooLong(
+                f"an import stores at most {seals.MOST_ROWS:,} judgments, comparisons of columns and voids; nothing "
+                "was stored; divide the files among several imports"
+            )
 
     def _most_new_rows(self) -> int:
         """Return the number of rows that were added to the table with most of them."""

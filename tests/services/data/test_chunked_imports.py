@@ -13,6 +13,7 @@ from app.formats.base import JudgmentRow, LineLocation, OutputRow, ReadLog, Reco
 from app.reports.inputs.campaign import CampaignInfo
 from app.services.campaigns import campaigns
 from app.services.data import merging, record_import
+from app.storage import seals
 from app.storage.imports import staging
 from tests.spine import Spine, opened
 
@@ -124,6 +125,21 @@ def test_bad_lines_are_named_before_what_an_earlier_chunk_contradicts(spine: Spi
         spine.take("c", "mqm-tsv", mqm(bad))
     assert "metadata" in caught.value.places[0].msg
     assert chunks
+
+
+@pytest.mark.parametrize("room", [47, 48])
+def test_an_import_holds_no_more_judgments_than_a_seal_covers(
+    spine: Spine, chunks: list[int], monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    monkeypatch.setattr(seals, "MOST_ROWS", room)
+    before = spine.counts()
+    if room < 48:
+        with pytest.raises(merging.ImportTooLong, match="at most 47 judgments"):
+            spine.take("c", "mqm-tsv", mqm())
+        assert spine.counts()["judgments"] == before["judgments"] == 0
+    else:
+        assert spine.take("c", "mqm-tsv", mqm())["stored"]["judgments"] == 48
+    assert len(chunks) >= 2
 
 
 def edited(document: str) -> list[Record]:

@@ -12,8 +12,8 @@ import pytest
 
 from app.domain.errors import AppError, Conflict, Invalid
 from app.formats.base import ReaderLimits
-from app.services.data import imports, record_import
-from app.storage import embedded
+from app.services.data import imports, merging, record_import
+from app.storage import embedded, seals
 from app.storage.db import Session
 from app.storage.imports import staging
 from benchmarks import reports_data
@@ -274,6 +274,23 @@ def test_a_void_judgment_leaves_the_ranking_with_all_its_revisions(spine: Spine)
     assert spine.rank("c", "wmt-da")["systems"] == without
     spine.ask("DELETE FROM reports RETURNING 1")
     assert spine.body("c", "wmt-da", as_of=1) == old
+
+
+@pytest.mark.parametrize("room", [1, 2])
+def test_voids_of_an_import_count_among_what_its_seal_covers(
+    spine: Spine, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    spine.take("c", "jsonl", lines(*study()))
+    before = spine.counts()
+    monkeypatch.setattr(seals, "MOST_ROWS", room)
+    both = lines(judgment("A", "a0", 90, rater="new", task="new"), void())
+    if room == 1:
+        with pytest.raises(merging.ImportTooLong):
+            spine.take("c", "jsonl", both)
+        assert spine.counts() == before
+    else:
+        stored = spine.take("c", "jsonl", both)["stored"]
+        assert (stored["judgments"], stored["voids"]) == (1, 1)
 
 
 def test_answers_without_revisions_are_numbered_by_their_times_whatever_their_order(spine: Spine) -> None:
