@@ -43,7 +43,6 @@ def test_it_says_what_it_waits_for_until_the_server_is_ready(
     process: SpawnProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(background_server, "SAY_EVERY", 0.01)
-    monkeypatch.setattr(background_server, "READY_WITHIN", 0.0, raising=False)
     with socket.create_server(("127.0.0.1", 0)) as free:
         nowhere = f"http://127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setattr(background_server, "ANSWER_WITHIN", 0.2)
@@ -58,7 +57,6 @@ def test_it_goes_on_once_the_server_is_ready(
     process: SpawnProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(background_server, "SAY_EVERY", 0.0)
-    monkeypatch.setattr(background_server, "READY_WITHIN", 0.0, raising=False)
     server = HTTPServer(("127.0.0.1", 0), Slow)
     server.left = list(ANSWERS)  # type: ignore[attr-defined]
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
