@@ -41,7 +41,7 @@ class RetryLater(Exception):
 
 
 class _RetryLater(BaseRetryStrategy):
-    """Retries each of our own errors after increasing delays; the task itself counts them and gives up."""
+    """Retries each of our own errors after increasing delays; `_do_entry` counts crashes and gives up."""
 
     def get_retry_decision(self, *, exception: BaseException, job: Job) -> RetryDecision | None:
         seconds = min(30, 2**job.attempts)

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.domain.errors import NotFound
 from app.protocols.base import Protocol
+from app.protocols.kit.column_preferences import PreferencePayload, check_preference
 from app.protocols.kit.custom_conversion import convert_to_custom_options
 from app.protocols.kit.forms import (
     QuestionNotAsked,
@@ -32,7 +33,6 @@ from app.protocols.kit.prefilled_errors import (
     count_prefill_outcomes,
     count_prefill_outcomes_without_ids,
 )
-from app.protocols.kit.screen_preferences import PreferencePayload, check_preference
 from app.protocols.kit.visible_texts import (
     ShownText,
     VisibleTextKinds,

@@ -25,7 +25,7 @@ from app.protocols.base import (
     SpansWidget,
     Widget,
 )
-from app.protocols.kit.screen_preferences import FIELD, PreferencePayload
+from app.protocols.kit.column_preferences import FIELD, PreferencePayload
 from app.protocols.kit.visible_texts import list_visible_text_labels, resolve_visible_text_kinds
 
 LEVELS: tuple[Level, ...] = ("segment", "document", "screen")

@@ -10,7 +10,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.kit.table_making import make_aligned_table
+from app.reports.kit.table_making import make_table_from_columns
 
 Interval = tuple[float, float]
 
@@ -149,7 +149,7 @@ def _components(lines: Sequence[VarianceComponentLine]) -> Table:
         )
         for line in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _systems(lines: Sequence[AdjustedMeanLine]) -> Table:
@@ -173,7 +173,7 @@ def _systems(lines: Sequence[AdjustedMeanLine]) -> Table:
         )
         for one in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _pairs(lines: Sequence[SystemContrastLine]) -> Table:
@@ -199,7 +199,7 @@ def _pairs(lines: Sequence[SystemContrastLine]) -> Table:
         )
         for one in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _raters(lines: Sequence[RaterSeverityLine]) -> Table:
@@ -213,7 +213,7 @@ def _raters(lines: Sequence[RaterSeverityLine]) -> Table:
     rows = [
         (one.rater, _number(one.severity, places), _span(one.interval, places), f"{one.n_ratings:,}") for one in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _decisions(lines: Sequence[DecisionStudyLine]) -> Table:
@@ -234,7 +234,7 @@ def _decisions(lines: Sequence[DecisionStudyLine]) -> Table:
         )
         for one in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 CSV = ("what", "name", "of", "value", "error", "low", "high", "share", "why")

@@ -11,7 +11,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.kit.table_making import make_aligned_table
+from app.reports.kit.table_making import make_table_from_columns
 
 Method = Literal["document_bootstrap", "components_same_raters", "components_new_raters"]
 IN_WORDS: dict[Method, str] = {
@@ -110,7 +110,7 @@ def _studies(lines: Sequence[StudyForecastLine]) -> Table:
         )
         for one in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _pairs(lines: Sequence[PairForecastLine]) -> Table:
@@ -138,7 +138,7 @@ def _pairs(lines: Sequence[PairForecastLine]) -> Table:
         )
         for one in lines
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 PAIR_COLUMNS = tuple(PairForecastLine.model_fields)

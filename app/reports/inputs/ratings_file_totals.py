@@ -194,10 +194,10 @@ class SummableRatingsFile:
         return int(n[~np.isin(rater, without_raters)].sum())
 
     def iterate_blocks_with_error_counts(self) -> Iterator[Ratings]:
-        """Yield the same blocks as `iterate_ranked_blocks`, with the numbers of marked errors."""
+        """Yield the same blocks as `iterate_ranking_input_blocks`, with the numbers of marked errors."""
         return self.file.stream_document_blocks(self._ranked(), numbered=False, errors=True)
 
-    def iterate_ranked_blocks(self) -> Iterator[Ratings]:
+    def iterate_ranking_input_blocks(self) -> Iterator[Ratings]:
         """Yield the ranked ratings in canonical order, in blocks of whole documents, in the order of document codes."""
         return self.file.stream_document_blocks(self._ranked(), numbered=self.recipe.repeats in {"latest", "first"})
 

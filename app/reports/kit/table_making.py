@@ -13,7 +13,7 @@ def make_table(heads: Sequence[str], rows: Sequence[tuple[str, ...]], n_left_col
     return Table(tuple(heads), tuple(sides), tuple(rows))
 
 
-def make_aligned_table(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
+def make_table_from_columns(columns: Sequence[tuple[str, Alignment]], rows: Sequence[tuple[str, ...]]) -> Table:
     """Make a table of columns in any order, each with its heading and alignment."""
     headings, sides = zip(*columns, strict=True)
     return Table(headings, sides, tuple(rows))

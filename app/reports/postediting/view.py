@@ -11,7 +11,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.kit.table_making import make_aligned_table
+from app.reports.kit.table_making import make_table_from_columns
 
 PLACES = 2
 Interval = tuple[float, float]
@@ -166,7 +166,7 @@ def _systems(view: PosteditingView) -> Table:
         )
         for one in view.systems
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _share(value: float | None) -> str:
@@ -187,7 +187,7 @@ def _operations(view: PosteditingView) -> Table:
         )
         for one in view.operations
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _closest_reference_table(view: PosteditingView) -> Table:
@@ -203,7 +203,7 @@ def _closest_reference_table(view: PosteditingView) -> Table:
         )
         for one in view.closest
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _lab_table(view: PosteditingView) -> Table:
@@ -221,7 +221,7 @@ def _lab_table(view: PosteditingView) -> Table:
         )
         for one in view.labs
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _curve(view: PosteditingView) -> Table:
@@ -237,7 +237,7 @@ def _curve(view: PosteditingView) -> Table:
         )
         for one in view.curve
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _sufficient_references_table(view: PosteditingView) -> Table:
@@ -246,7 +246,7 @@ def _sufficient_references_table(view: PosteditingView) -> Table:
         (one.system, text_formatting.format_number(one.hter, PLACES), "–" if one.enough is None else str(one.enough))
         for one in view.enough_by_system
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 RATES = ("hter", "mter", "ter_external")

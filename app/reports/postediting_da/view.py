@@ -11,7 +11,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.kit.table_making import make_aligned_table
+from app.reports.kit.table_making import make_table_from_columns
 
 PLACES = 4
 MEASURES = ("mter", "hter", "ter_external")
@@ -122,7 +122,7 @@ def make_tables(view: PosteditingDAView) -> Sequence[TableSection]:
                 text_formatting.format_number(view.bias.ter_external, PLACES),
             ),
         ]
-        shown.append(TableSection("Reference bias", make_aligned_table(heads, rows), frozenset()))
+        shown.append(TableSection("Reference bias", make_table_from_columns(heads, rows), frozenset()))
     if view.conflicts:
         shown.append(TableSection("Segments to inspect", _conflicts(view), frozenset({0, 1})))
     return shown
@@ -138,7 +138,7 @@ def _mean_table(view: PosteditingDAView) -> Table:
         )
         for one in view.means
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _systems(view: PosteditingDAView) -> Table:
@@ -151,7 +151,7 @@ def _systems(view: PosteditingDAView) -> Table:
         )
         for one in view.correlations
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _conflicts(view: PosteditingDAView) -> Table:
@@ -170,7 +170,7 @@ def _conflicts(view: PosteditingDAView) -> Table:
         )
         for one in view.conflicts
     ]
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 CSV = ("campaign", "system", "n", *MEASURES, "recipe", "tokenization", "post_edits")

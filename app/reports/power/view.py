@@ -12,7 +12,7 @@ from app.reports.kit import text_formatting
 from app.reports.kit.report import ReportHeader, TableSection
 from app.reports.kit.result_part import FrozenResultModel
 from app.reports.kit.table import Alignment, Cell, Table
-from app.reports.kit.table_making import make_aligned_table
+from app.reports.kit.table_making import make_table_from_columns
 from app.stats.planning.power_and_cost import Grouping
 from app.stats.planning.score_sampling import Scores
 
@@ -167,7 +167,7 @@ def _needs(view: PowerView) -> Table:
         raters = (_format_needed(design.raters_needed), _format_needed(design.raters_at_least))
         floor = text_formatting.format_number(design.floor, 3)
         rows.append((describe_design(design), _format_needed(design.documents_needed), ends, *bill, *raters, floor))
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _points(view: PowerView) -> Table:
@@ -205,7 +205,7 @@ def _points(view: PowerView) -> Table:
             )
             last = (pairs, detectable, _format_needed(point.raters_needed), _amount(point.hours))
             rows.append((describe_design(design), f"{point.documents:,}", *figures, *last))
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _size(point: StudySizePower) -> str:
@@ -227,7 +227,7 @@ def _clusters(view: PowerView) -> Table:
         for point in design.points:
             figures = tuple(_amount(value, 2) for value in (point.price, point.clusters, point.clusters_error))
             rows.append((describe_design(design), f"{point.documents:,}", _amount(point.hours), *figures))
-    return make_aligned_table(heads, rows)
+    return make_table_from_columns(heads, rows)
 
 
 def _components(line: PowerVarianceComponents) -> Table:
@@ -237,7 +237,7 @@ def _components(line: PowerVarianceComponents) -> Table:
         (name, text_formatting.format_number(value, places), text_formatting.format_number(sqrt(value), places))
         for name, value in values
     ]
-    return make_aligned_table([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
+    return make_table_from_columns([("Source", "left"), ("Variance", "right"), ("Standard deviation", "right")], rows)
 
 
 CSV = (

@@ -126,7 +126,7 @@ def copy_back_translations_as_outputs(
     same = {address for address, said in written.items() if address in before and before[address].text == said}
     changed = [before[address].id for address in written.keys() & before.keys() - same]
     stored.delete_outputs_and_authors(session, target_id, changed)
-    records = _records(gathered, {a: said for a, said in written.items() if a not in same}, known)
+    records = _make_import_records(gathered, {a: said for a, said in written.items() if a not in same}, known)
     counts = import_records(
         RunningImport(session, other, actor=actor, audit_details=f"texts written in {campaign}"), records, ReadLog()
     )
@@ -219,7 +219,9 @@ def _written_text(view: CampaignInfo, row: JudgmentRow) -> str:
     return text.strip()
 
 
-def _records(gathered: _CampaignTexts, texts: Mapping[Address, str], known: Mapping[str, int]) -> Iterator[Record]:
+def _make_import_records(
+    gathered: _CampaignTexts, texts: Mapping[Address, str], known: Mapping[str, int]
+) -> Iterator[Record]:
     """Yield systems, new documents with their sources as references, and outputs."""
     for system in sorted({system for system, _, _ in texts}):
         yield gathered.systems[system]

@@ -50,7 +50,7 @@ class SummableRatings(Protocol):
     def count_ranked_judgments(self, without_raters: Codes) -> int:
         """Return the number of judgments behind the ranked ratings, without those of some raters."""
 
-    def iterate_ranked_blocks(self) -> Iterator[Ratings]:
+    def iterate_ranking_input_blocks(self) -> Iterator[Ratings]:
         """Yield the ranked ratings in canonical order, some whole documents at a time, in the order of their codes."""
 
 
@@ -138,7 +138,7 @@ def _sum_blocks(
     """Return the totals of all blocks; None if no rating counts."""
     by_rater = ranking.does_recipe_average_over_raters(recipe)
     blocks = []
-    for rows in source.iterate_ranked_blocks():
+    for rows in source.iterate_ranking_input_blocks():
         normalized = NormalizedRatings(rows, rows, "raw", 0, 0, ())
         if moments is not None:
             normalized = normalize_ratings(rows, "z", moments=moments, sd0=recipe.sd0)

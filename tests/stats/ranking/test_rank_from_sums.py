@@ -44,7 +44,7 @@ def largest_difference(folder: Path, monkeypatch: pytest.MonkeyPatch) -> float:
         )
         summed = rank_from_sums(SummableRatingsFile(file, recipe), recipe, documents)
         monkeypatch.setattr(reading, "BLOCK_ROWS", 1 << 40)
-        [rows] = SummableRatingsFile(file, recipe).iterate_ranked_blocks()
+        [rows] = SummableRatingsFile(file, recipe).iterate_ranking_input_blocks()
     held = rank_systems(rows, drop_recipe_choices_needing_rows(recipe), documents)
     one, other = (numbers(json.loads(json.dumps(ranking.as_json()))) for ranking in (summed, held))
     assert one.keys() == other.keys()
