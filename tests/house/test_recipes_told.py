@@ -17,11 +17,9 @@ def test_the_documents_say_of_each_recipe_what_it_was_checked_against(repository
 
 def test_the_documents_list_every_choice_as_the_recipe_declares_it(repository: Path) -> None:
     text = (repository / "docs/statistics.md").read_text(encoding="utf-8")
-    lines = text.partition("| option | values | in `recommended` | effect |\n|---|---|---|---|\n")[2].partition(
-        "\n\n"
-    )[0]
+    rows = text.partition("| option | values | in `recommended` | effect |\n|---|---|---|---|\n")[2]
     recommended = NAMED["recommended"].as_json()
-    assert lines.splitlines() == [
+    assert rows.partition("\n\n")[0].splitlines() == [
         f"| `{name}` | {choice.allowed_values_text} | {_written(recommended[name])} | {choice.wording.sentence} |"
         for name, choice in CHOICES.items()
     ]

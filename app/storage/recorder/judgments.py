@@ -101,9 +101,9 @@ class CampaignWriteTarget:
 
 LOCK_CAMPAIGN_ROW = "SELECT FROM campaigns WHERE id = %(campaign)s FOR NO KEY UPDATE"
 
-# Whether a credential is still valid, for the hot routes and leases: after a revocation or a sign-out it fails at once. Here and
-# below, each look-up is a scalar subquery. For an EXISTS, the planner may build a hash of the whole table, which it
-# would then have to read for every flush.
+# Whether a credential is still valid, for the hot routes and leases: after a revocation or a sign-out it fails at once.
+# Here and below, each look-up is a scalar subquery. For an EXISTS, the planner may build a hash of the whole table,
+# which it would then have to read for every flush.
 LIVE = """coalesce((SELECT k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)
                  FROM tokens k WHERE k.id = {credential}), false)
        AND coalesce((SELECT e.state <> 'erased' FROM enrolments e WHERE e.rater_id = {rater}), false)
