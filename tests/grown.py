@@ -97,9 +97,8 @@ def grow(url: str, key: str, judgments: int) -> int:
         for statement in MADE.split(";\n"):
             if statement.strip():
                 db.execute(statement.encode(), {"key": key, "documents": documents} if "%" in statement else None)
-                if made := TABLE.match(
-                    statement
-                ):  # without it, the next statement joins a million rows by nested loops
+                # Without this, the next statement joins a million rows by nested loops.
+                if made := TABLE.match(statement):
                     db.execute(f"ANALYZE {made[1]}".encode())
         db.execute("ANALYZE")
     return documents * OF_A_DOCUMENT

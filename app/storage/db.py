@@ -68,6 +68,10 @@ class OrganizationGone(NotFound):
     """This organization was removed."""
 
 
+class DatabaseLimitExceeded(Invalid):
+    """The request covers more data than the database can handle in one value; ask for less at once."""
+
+
 class ValueNotStorable(Invalid):
     """A value cannot be stored."""
 
@@ -286,6 +290,7 @@ NO_SUCH_TABLE = "42P01"
 _BY_STATE: dict[str, type[AppError]] = {
     "53100": DiskFull,
     "53300": DatabaseBusy,
+    "54000": DatabaseLimitExceeded,
     "40001": ConcurrentChange,
     "40P01": ConcurrentChange,
     "23505": ConcurrentChange,

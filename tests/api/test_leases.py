@@ -9,6 +9,7 @@ import httpx
 import psycopg
 import pytest
 
+from app.storage import seals
 from app.storage.db import Database
 from tests.api.direct import anonymous as anonymous  # a fixture
 from tests.collecting import Collecting, collect
@@ -387,9 +388,13 @@ def test_flags_are_answered_and_judgments_set_aside_with_a_reason(
     assert lines[0]["systems"] == ["sysA"]
     nothing = admin.post(f"{base}/judgments/void", json={"filter": {}, "reason": "x"}, headers=staff)
     assert nothing.status_code == 422
-    aside = admin.post(
-        f"{base}/judgments/void", json={"filter": {"system": "sysA"}, "reason": "wrong text"}, headers=staff
-    )
+    wrong_text = {"filter": {"system": "sysA"}, "reason": "wrong text"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(seals, "MOST_ROWS", 1)
+        refused = admin.post(f"{base}/judgments/void", json=wrong_text, headers=staff)
+        assert (refused.status_code, refused.json()["errors"][0]["loc"]) == (422, ["body", "filter"])
+        patch.setattr(seals, "MOST_ROWS", 2)
+        aside = admin.post(f"{base}/judgments/void", json=wrong_text, headers=staff)
     assert aside.json()["judgments"] == 2
     kept = admin.get(f"{base}/judgments", params={"limit": 3}, headers=staff).json()
     assert [one["void"] for one in kept["items"]] == ["wrong text", "wrong text", None]

@@ -88,11 +88,16 @@ def test_a_server_that_confirms_before_it_is_on_disk_is_caught(data_dir: Path, t
     with service(data_dir, tmp_path / "home") as run:
         with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
             db.execute("ALTER ROLE plumbline SET synchronous_commit = off")
+            db.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")  # else it may write just before a kill
+            db.execute("SELECT pg_reload_conf()")
         run.kill_backends()
         raters = judging(run, 8)
         raters.begin()
         try:
             for _ in range(6):
+                wait_for_more(raters)
+                with psycopg.connect(run.server.url("admin"), autocommit=True) as db:
+                    db.execute("CHECKPOINT")  # what is to be lost are answers, not the tasks that raters hold
                 wait_for_more(raters)
                 run.kill_postgres()
                 time.sleep(1)

@@ -48,6 +48,7 @@ def test_a_snapshot_sees_one_state_and_writes_nothing(database: Database) -> Non
         ("INSERT INTO people (key) VALUES (NULL)", db.ValueNotStorable),
         ("INSERT INTO people (key) VALUES ('p'), ('p')", db.ConcurrentChange),
         ("SELECT (2 ^ 40)::bigint::int", db.ValueNotStorable),
+        ("SELECT length(repeat('x', 1 << 30))", db.DatabaseLimitExceeded),
     ],
 )
 def test_what_the_database_refuses_is_one_of_our_kinds(

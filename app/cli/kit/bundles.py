@@ -64,4 +64,4 @@ def print_bundle_verification(verification: BundleVerification) -> None:
     sys.stdout.write(f"{verification.campaign}: {verification.files:,} files are unchanged since release\n")
     for what in verification.beside:
         sys.stdout.write(f"{what}: as released; it also describes things outside the data, such as the plan\n")
-    sys.stdout.write(f"{verification.judgments:,} judgments, imported again, rank to identical numbers by {ranked}\n")
+    sys.stdout.write(f"{verification.judgments:,} judgments, imported again, give identical rankings by {ranked}\n")

@@ -193,11 +193,16 @@ class BackgroundMerger:
             raise self._fault
 
     def _wait(self) -> None:
-        """Wait for the chunk and keep its error: bad lines are reported before contradictions, so reading continues."""
+        """Wait for the chunk and keep its error: bad lines are reported before contradictions, so reading continues.
+
+        Raises ImportTooLong at once, because no line has to be corrected.
+        """
         under_way, self._under_way = self._under_way, None
         try:
             if under_way is not None:
                 under_way.result()
+        except ImportTooLong:
+            raise
         except Invalid as fault:
             self._fault = fault
 

@@ -18,7 +18,7 @@ from app.reports.inputs.scores import find_or_create_score_profile_id, resolve_s
 from app.services.campaigns import audit
 from app.services.campaigns.campaigns import get_campaign
 from app.stats.ratings import RatingRole
-from app.storage import campaign_judgments, campaigns
+from app.storage import campaign_judgments, campaigns, seals
 from app.storage.db import Database, Session
 
 TABLE_COLUMNS = (
@@ -162,13 +162,19 @@ def void_judgments(
 ) -> VoidResult:
     """Set judgments aside from the campaign's next data version on. Judgments that are already set aside do not change.
 
-    Raises NotFound, and Invalid if the filter has no conditions.
+    Raises NotFound, and Invalid if the filter has no conditions or selects more judgments than a seal can cover.
     """
     if not judgment_filter.given_values_by_field:
         raise Invalid("say which", places=(Place(("body", "filter"), "name at least one of its fields"),))
     row = campaigns.load_campaign(session, campaign, lock=True)
-    if not campaign_judgments.count_voidable_judgments(session, row.id, filters=judgment_filter.given_values_by_field):
+    voidable = campaign_judgments.count_voidable_judgments(
+        session, row.id, filters=judgment_filter.given_values_by_field
+    )
+    if not voidable:
         return VoidResult(0, row.data_version)
+    if voidable > seals.MOST_ROWS:
+        wrong = f"selects {voidable:,} judgments; at most {seals.MOST_ROWS:,} can be voided at once"
+        raise Invalid("too many judgments", places=(Place(("body", "filter"), wrong),))
     version = campaigns.take_next_data_version(session, row.id, actor=actor, what="voids", judged=True)
     n = campaign_judgments.insert_judgment_voids(
         session, row.id, filters=judgment_filter.given_values_by_field, reason=reason, actor=actor, version=version

@@ -142,6 +142,16 @@ def test_an_import_holds_no_more_judgments_than_a_seal_covers(
     assert len(chunks) >= 2
 
 
+def test_an_import_with_too_many_judgments_is_not_read_to_its_end(
+    spine: Spine, chunks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(seals, "MOST_ROWS", 1)
+    bad = f"A\td 3\t2\t0\tr1\tsource 3 2\tA on 3 2\tX\tMinor\t{json.dumps({'note': 1})[:-1]}"
+    with pytest.raises(merging.ImportTooLong):
+        spine.take("c", "mqm-tsv", mqm(bad))
+    assert len(chunks) < 3
+
+
 def edited(document: str) -> list[Record]:
     """A document of one segment, its output and an edit of that output that takes one word away."""
     at = LineLocation("f", 1)
