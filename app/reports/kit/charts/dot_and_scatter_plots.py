@@ -94,7 +94,7 @@ def plot_dot_rows(
     with draw_chart(title, width, bottom + 18, sentences) as surface:
         surface.add_heading(title, subtitle)
         if not any(row.values for row in shown):
-            surface.add_text(MARGIN, top + 4, "there is no correlation to draw", color=QUIET)
+            surface.add_text(MARGIN, top + 4, "nothing to draw", color=QUIET)
         else:
             _scale(surface, left, top, bottom, axis_limits)
             for n, row in enumerate(shown):
