@@ -12,8 +12,10 @@ from functools import cache
 from types import MappingProxyType
 from typing import Literal
 
+import psycopg
 import sqlalchemy as sa
 from procrastinate import SyncPsycopgConnector
+from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job
 from procrastinate.manager import JobManager
 
@@ -96,7 +98,11 @@ def enqueue_entries(session: Session, entries: Iterable[QueueEntry]) -> None:
     ]
     if made:
         set_queue_search_path(session)
-        _manager().batch_defer_jobs(made, connection=driver_connection(session))
+        try:
+            _manager().batch_defer_jobs(made, connection=driver_connection(session))
+        except ConnectorException as error:
+            # The transaction knows what psycopg's own errors mean, such as a full disk.
+            raise error.__cause__ if isinstance(error.__cause__, psycopg.Error) else error from None
 
 
 def withdraw_queued_entries(session: Session, job_id: int) -> None:

@@ -245,6 +245,7 @@ class Raters:
     def lost(self) -> list[Place]:
         """Addresses whose acknowledged answers are not all stored, each once and in order."""
         with psycopg.connect(self.run.url) as db:
+            db.execute("SET work_mem = '512MB'")  # a test's small disk may have no room left to sort on
             rows = db.execute(
                 """SELECT r.key, i.position, g.position, array_agg((j.payload ->> 'score')::float8 ORDER BY j.revision)
                    FROM judgments j JOIN raters r ON r.id = j.rater_id JOIN items i ON i.id = j.item_id
