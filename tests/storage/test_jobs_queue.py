@@ -22,6 +22,9 @@ def test_a_queue_that_cannot_be_written_to_is_refused_as_any_other_table(
 ) -> None:
     with psycopg.connect(database_url, autocommit=True) as owner:
         owner.execute((REFUSAL % state).encode())
-    with closing(db.Database(database_url, size=1, role="plumbline_app")) as database:
-        with pytest.raises(kind), database.transaction() as session:
-            jobs_queue.enqueue_entries(session, [jobs_queue.QueueEntry("chunk", 1)])
+    with (
+        closing(db.Database(database_url, size=1, role="plumbline_app")) as database,
+        pytest.raises(kind),
+        database.transaction() as session,
+    ):
+        jobs_queue.enqueue_entries(session, [jobs_queue.QueueEntry("chunk", 1)])
