@@ -71,13 +71,13 @@ class Bench:
 
     def post(self) -> None:
         """Measure judgments from 16 connections, in turn with the bounds on the same server."""
-        plan = hot_data.judged(self.server.url("owner"), self.database, "posts", CLIENTS)
+        plan = hot_data.judged(self.server.url("owner"), "posts", CLIENTS)
         ours: list[dict[str, Any]] = []
         bounds: dict[str, list[float]] = {what: [] for what in BOUNDS}
         with serving(self.server.url("owner"), self.workers) as address:
             for n in range(self.repeats):
                 for what, (script, versioned) in BOUNDS.items():
-                    bounds[what].append(self._pgbench(script, versioned))
+                    bounds[what].append(run_pgbench(self.server, script, versioned, self.seconds))
                 ours.append(self._posted(address, [posts(task, secret, n) for task, secret in plan.items()]))
         rate = median(one["rate"] for one in ours)
         p50, p99 = median(one["p50"] for one in ours), median(one["p99"] for one in ours)
@@ -93,7 +93,7 @@ class Bench:
     def mqm(self) -> None:
         """Measure judgments with zero to three marked errors, and the bound with the same payloads."""
         owner = self.server.url("owner")
-        plan = hot_data.judged(owner, self.database, "errors", CLIENTS, "mqm")
+        plan = hot_data.judged(owner, "errors", CLIENTS, "mqm")
         rates, floors = [], []
         script = mqm_bound((ROOT / "benchmarks" / ONE).read_text(encoding="utf-8"))
         with serving(owner, self.workers) as address, tempfile.TemporaryDirectory() as folder:
@@ -101,7 +101,7 @@ class Bench:
             for n in range(self.repeats):
                 requests = [posts(task, secret, n, marked) for task, secret in plan.items()]
                 rates.append(self._posted(address, requests)["rate"])
-                floors.append(self._pgbench(str(Path(folder) / ONE), 0))
+                floors.append(run_pgbench(self.server, str(Path(folder) / ONE), 0, self.seconds))
         rate, floor = median(rates), median(floors)
         self.lines.append(
             f"| MQM judgments per second, each with 0 to 3 errors | {rate:,.0f} "
@@ -112,7 +112,7 @@ class Bench:
         """Measure 1 and 2 web processes, on 1 and 4 campaigns: rate, judgments per commit, processor time of each."""
         owner = self.server.url("owner")
         keys = [f"p{n}" for n in range(CAMPAIGNS)]
-        held = {key: list(hot_data.judged(owner, self.database, key, CLIENTS).items()) for key in keys}
+        held = {key: list(hot_data.judged(owner, key, CLIENTS).items()) for key in keys}
         plans = {1: held[keys[0]], CAMPAIGNS: [held[keys[n % CAMPAIGNS]][n] for n in range(CLIENTS)]}
         for campaigns, plan in plans.items():
             runs: dict[int, list[tuple[float, float, float]]] = {1: [], 2: []}
@@ -152,25 +152,12 @@ class Bench:
         assert set(figures["statuses"]) == {"200"}, figures
         return figures
 
-    def _pgbench(self, script: str, versioned: int) -> float:
-        """Return the transactions per second of a script, given as a path or as a name beside this module."""
-        program = self.server.cluster.programs / "pgbench"
-        variables = {"items": hot_data.ITEMS, "segments": hot_data.SEGMENTS, "versioned": versioned}
-        command = [str(program), "--no-vacuum", "--protocol=prepared", f"--client={CLIENTS}", "--jobs=2"]
-        command += [f"--time={max(1, int(self.seconds))}", f"--file={ROOT / 'benchmarks' / script}"]
-        command += [f"--define={name}={value}" for name, value in variables.items()]
-        done = subprocess.run([*command, self.server.url("app")], check=False, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        rate = re.search(r"tps = ([\d.]+)", done.stdout)
-        assert rate is not None
-        return float(rate[1])
-
     def lease(self) -> None:
         """Measure the lease of a task, with more free tasks and with more enrolled raters."""
         owner = self.server.url("owner")
         shapes = {"few": (1_000, ASKING), "many": (100_000, ASKING), "crowd": (1_000, 10_000)}
         asking = {
-            name: hot_data.waiting(owner, self.database, name, tasks=tasks, raters=raters, asking=ASKING)
+            name: hot_data.waiting(owner, name, tasks=tasks, raters=raters, asking=ASKING)
             for name, (tasks, raters) in shapes.items()
         }
         taken: dict[str, list[float]] = {name: [] for name in shapes}
@@ -198,9 +185,7 @@ class Bench:
     def contended(self) -> None:
         """Measure raters of one campaign who request a task at the same moment, and as many who do so one by one."""
         owner = self.server.url("owner")
-        secrets = list(
-            hot_data.waiting(owner, self.database, "herd", tasks=1_000, raters=ASKING, asking=ASKING).values()
-        )
+        secrets = list(hot_data.waiting(owner, "herd", tasks=1_000, raters=ASKING, asking=ASKING).values())
         asked = [request("POST", "/v1/campaigns/herd/lease", secret, "") for secret in secrets]
         apart = [(n * APART, n % CLIENTS, "lease", one) for n, one in enumerate(asked)]
         herds = [(n // CLIENTS * APART * CLIENTS, n % CLIENTS, "lease", one) for n, one in enumerate(asked)]
@@ -220,6 +205,23 @@ class Bench:
                 f"| lease, {CLIENTS} raters at the same moment, {kind}, ms | {together * 1e3:.1f} | one after another "
                 f"| {alone * 1e3:.1f} | {together / alone:.2f} | |"
             )
+
+
+def run_pgbench(server: EmbeddedServer, script: str, versioned: int, seconds: float) -> float:
+    """Return the transactions per second of a script, given as a path or as a name beside this module.
+
+    versioned: whether the script takes the next data version.
+    """
+    program = server.cluster.programs / "pgbench"
+    variables = {"items": hot_data.ITEMS, "segments": hot_data.SEGMENTS, "versioned": versioned}
+    command = [str(program), "--no-vacuum", "--protocol=prepared", f"--client={CLIENTS}", "--jobs=2"]
+    command += [f"--time={max(1, int(seconds))}", f"--file={ROOT / 'benchmarks' / script}"]
+    command += [f"--define={name}={value}" for name, value in variables.items()]
+    done = subprocess.run([*command, server.url("app")], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rate = re.search(r"tps = ([\d.]+)", done.stdout)
+    assert rate is not None
+    return float(rate[1])
 
 
 def mqm_bound(script: str) -> str:

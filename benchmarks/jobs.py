@@ -226,7 +226,7 @@ def measured(database: Database, url: str, folder: Path, processes: int) -> None
             assert isinstance(job, JobView)
             once(database, job, busy)
     twice(database)
-    plan = hot_data.judged(url, database, "posts", CLIENTS)
+    plan = hot_data.judged(url, "posts", CLIENTS)
     cores = os.cpu_count() or 1
     for n in sorted(
         {choose_computing_process_count(cores, beside_server=True), cores}

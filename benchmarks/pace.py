@@ -385,7 +385,7 @@ def _busy(what: str, run: Figures) -> str:
 
 def campaign(url: str, database: Database, key: str, n: int, *, tokens: bool = False) -> list[Rater]:
     """Create a campaign, and return its raters, each with a task and a session; with `tokens`, a token instead."""
-    secrets = hot_data.judged(url, database, key, n)
+    secrets = hot_data.judged(url, key, n)
     shown: Mapping[str, Credential] = secrets if tokens else hot_data.signed_in(database, secrets)
     return [Rater(task, secret) for task, secret in shown.items()]
 

@@ -69,7 +69,7 @@ def sizes(server: EmbeddedServer, folder: Path, n: int) -> list[str]:
 
 def plans(database: Database, server: EmbeddedServer) -> dict[str, list[list[str]]]:
     """Return requests by kind, with one list per connection."""
-    held = hot_data.judged(server.url("owner"), database, "posts", CLIENTS)
+    held = hot_data.judged(server.url("owner"), "posts", CLIENTS)
     with database.transaction() as session:
         viewer = tokens.issue_token(session, role="viewer", name="bench").secret
     find_or_compute_ranking(database, "large", recipe=NAMED["recommended"])  # there is no worker to compute it

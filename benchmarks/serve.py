@@ -84,10 +84,10 @@ def table(base: float, seconds: Mapping[str, Sequence[float]]) -> str:
     return "\n".join([*lines, f'| `python -c "import numpy"` | {base:.2f} s | | 1 | |']) + "\n"
 
 
-def until_done(command: Sequence[str], more: Mapping[str, str] | None = None) -> float:
+def until_done(command: Sequence[str], more: Mapping[str, str] | None = None, checkout: Path = ROOT) -> float:
     """Return the seconds of a command. more: environment variables. Raises CalledProcessError if it fails."""
     begun = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=ROOT, env={**os.environ, **(more or {})})
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=checkout, env={**os.environ, **(more or {})})
     return time.monotonic() - begun
 
 
@@ -106,7 +106,7 @@ def stored_ranking(folder: Path | None) -> Iterator[Callable[[], float]]:
         yield show
 
 
-def until_ready(folder: Path | None = None) -> float:
+def until_ready(folder: Path | None = None, command: Sequence[str] = COMMAND, checkout: Path = ROOT) -> float:
     """Return the seconds from the start of the command on a new data folder to its first 200 at /readyz.
 
     Raises RuntimeError if the command ends before that, or is not ready in time.
@@ -117,7 +117,7 @@ def until_ready(folder: Path | None = None) -> float:
         environment["PLUMBLINE_DATA_DIR"] = str(Path(scratch) / "data")
         begun = time.monotonic()
         with subprocess.Popen(
-            COMMAND, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command, cwd=checkout, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
             try:
                 origin = _origin(process)
