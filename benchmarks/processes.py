@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,11 +19,12 @@ KERNEL: Final = (12, 14)
 
 
 def children(pid: int) -> list[int]:
-    """Return the living children of a process; empty if it has ended."""
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
+    """Return the living children of all threads of a process; empty if it has ended."""
+    found: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            found += map(int, listed.read_text(encoding="ascii").split())
+    return found
 
 
 def tree(pid: int) -> list[int]:

@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 
 import httpx
 import psycopg
+from psycopg import sql
 
 from app.storage import embedded
 from app.storage.embedded import EmbeddedServer
@@ -25,6 +26,9 @@ PATIENCE: Final = 3600.0
 """Seconds to wait for a report."""
 AGAIN: Final = 0.2
 """Seconds between two requests for a report that is being computed."""
+
+STORED: Final = ("reports", "answers")
+"""Tables of stored reports. Versions before 2026-11-23 stored them in `answers`, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +112,10 @@ class VersionService:
             self._web = self._begin(log, "serve", "--no-worker", "--port", str(port), "--workers", str(workers))
             self._wait(f"{self.origin}/readyz", self._web)
             with psycopg.connect(self.url, autocommit=True) as db:
-                db.execute("DELETE FROM reports")
+                for table in STORED:
+                    row = db.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone()
+                    if row is not None and row[0]:
+                        db.execute(sql.SQL("DELETE FROM {}").format(sql.Identifier(table)))
             if worker:
                 self._worker = self._begin(log, "worker")
         if not self.secret:

@@ -38,6 +38,8 @@ LOOKS: Final = 4
 MANAGERS: Final = 4
 """Clients that request segment scores again and again."""
 STUDIES: Final = 1000
+SMALLEST: Final = 0.01
+"""Seconds; processor time is counted in ticks of this length."""
 Figures = Mapping[str, float]
 """What was measured, by its name on the page."""
 
@@ -239,13 +241,20 @@ class Taken:
         yield "|---|--:|--:|--:|"
         for what, old in self.before.items():
             new = self.now[what]
-            ratio = f"{median(old) / median(new):.2g}" if median(new) > 0 else ""
-            yield f"| {what} | {', '.join(map(rounded, old))} | {', '.join(map(rounded, new))} | {ratio} |"
+            yield f"| {what} | {', '.join(map(rounded, old))} | {', '.join(map(rounded, new))} | {ratio_of(old, new)} |"
 
 
 def rounded(figure: float) -> str:
-    """Format a figure: whole from a hundred on, else with two decimal places, without zeros that say nothing."""
+    """Format a figure: whole from a hundred on, else with two decimal places."""
     return f"{figure:,.0f}" if figure >= 100 or figure == int(figure) else f"{figure:.2f}"
+
+
+def ratio_of(old: Sequence[float], new: Sequence[float]) -> str:
+    """Format the ratio of the medians; empty if one of them is too small to measure."""
+    if min(median(old), median(new)) < SMALLEST:
+        return ""
+    ratio = median(old) / median(new)
+    return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 2 else f"{ratio:.2f}"
 
 
 def fill(services: Sequence[VersionService], sizes: Sizes, folder: Path) -> None:
