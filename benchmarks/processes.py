@@ -21,9 +21,10 @@ KERNEL: Final = (12, 14)
 def children(pid: int) -> list[int]:
     """Return the living children of all threads of a process; empty if it has ended."""
     found: list[int] = []
-    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, listed.read_text(encoding="ascii").split())
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found += map(int, (thread / "children").read_text(encoding="ascii").split())
     return found
 
 

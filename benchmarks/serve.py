@@ -84,10 +84,10 @@ def table(base: float, seconds: Mapping[str, Sequence[float]]) -> str:
     return "\n".join([*lines, f'| `python -c "import numpy"` | {base:.2f} s | | 1 | |']) + "\n"
 
 
-def until_done(command: Sequence[str], more: Mapping[str, str] | None = None, checkout: Path = ROOT) -> float:
-    """Return the seconds of a command. more: environment variables. Raises CalledProcessError if it fails."""
+def until_done(command: Sequence[str], environment: Mapping[str, str] | None = None, checkout: Path = ROOT) -> float:
+    """Return the seconds of a command. environment: ours by default. Raises CalledProcessError if it fails."""
     begun = time.monotonic()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=checkout, env={**os.environ, **(more or {})})
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, cwd=checkout, env=environment)
     return time.monotonic() - begun
 
 
@@ -101,13 +101,16 @@ def stored_ranking(folder: Path | None) -> Iterator[Callable[[], float]]:
         file = Path(scratch) / "mqm.tsv"
         synthetic.mqm_tsv(file, synthetic.whole(JUDGMENTS))
         run("import", server.url("app"), "large", "mqm-tsv", "mqm", str(file))
-        show = partial(until_done, (*PLUMBLINE, "rank", "large"), {"PLUMBLINE_DATABASE_URL": server.url("owner")})
+        environment = {**os.environ, "PLUMBLINE_DATABASE_URL": server.url("owner")}
+        show = partial(until_done, (*PLUMBLINE, "rank", "large"), environment)
         show()
         yield show
 
 
-def until_ready(folder: Path | None = None, command: Sequence[str] = COMMAND, checkout: Path = ROOT) -> float:
+def until_ready(folder: Path | None = None, command: Sequence[str] | None = None, checkout: Path = ROOT) -> float:
     """Return the seconds from the start of the command on a new data folder to its first 200 at /readyz.
+
+    command: COMMAND by default.
 
     Raises RuntimeError if the command ends before that, or is not ready in time.
     """
@@ -117,7 +120,12 @@ def until_ready(folder: Path | None = None, command: Sequence[str] = COMMAND, ch
         environment["PLUMBLINE_DATA_DIR"] = str(Path(scratch) / "data")
         begun = time.monotonic()
         with subprocess.Popen(
-            command, cwd=checkout, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            command or COMMAND,
+            cwd=checkout,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
         ) as process:
             try:
                 origin = _origin(process)

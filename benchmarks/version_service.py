@@ -25,7 +25,7 @@ from benchmarks.processes import Watched, postmaster, private_megabytes, process
 PATIENCE: Final = 3600.0
 """Seconds to wait for a report."""
 AGAIN: Final = 0.2
-"""Seconds between two requests for a report that is being computed."""
+"""Seconds between two requests for a report that is being computed; elapsed times are only as exact as this."""
 
 STORED: Final = ("reports", "answers")
 """Tables of stored reports. Versions before 2026-11-23 stored them in `answers`, too."""
@@ -79,6 +79,11 @@ class VersionService:
     def memory(self) -> float:
         """The private memory of the web process and its supervisor, in megabytes."""
         return private_megabytes(self._pid(self._web))
+
+    @property
+    def worker_memory(self) -> float:
+        """The private memory of the worker and all processes that compute for it, in megabytes."""
+        return private_megabytes(self._pid(self._worker))
 
     @property
     def command(self) -> list[str]:
@@ -151,12 +156,17 @@ class VersionService:
             before = now
 
     def stop(self) -> None:
-        """Stop the web processes and the worker, if they run."""
-        for process in (self._web, self._worker):
-            if process is not None:
-                process.terminate()
-                process.wait(60)
+        """Stop the web processes and the worker, if they run; kill what does not stop."""
+        running = [process for process in (self._web, self._worker) if process is not None]
         self._web = self._worker = None
+        for process in running:
+            process.terminate()
+        for process in running:
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
     @staticmethod
     def _pid(process: subprocess.Popen[bytes] | None) -> int:
@@ -208,16 +218,16 @@ def installed(checkouts: Sequence[Path], folder: Path) -> Iterator[list[VersionS
         yield services
 
 
-class MostMemory:
-    """The most private memory of a web process during a block, in megabytes, by samples."""
+class PeakMemory:
+    """The peak private memory of the web process and of the worker during a block, in megabytes, by samples."""
 
     def __init__(self, service: VersionService) -> None:
-        self.most = 0.0
+        self.web = self.worker = 0.0
         self._service = service
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> MostMemory:
+    def __enter__(self) -> PeakMemory:
         self._thread.start()
         return self
 
@@ -226,5 +236,7 @@ class MostMemory:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._done.wait(0.1):
-            self.most = max(self.most, self._service.memory)
+        # The kernel walks through all pages of a process to tell its memory, so this is not done often.
+        while not self._done.wait(0.5):
+            self.web = max(self.web, self._service.memory)
+            self.worker = max(self.worker, self._service.worker_memory)
