@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from benchmarks.sampling import Sampler
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PAUSE: Final = 0.05
@@ -37,31 +38,22 @@ def peak_memory() -> float:
     return _status(Path("/proc/self"), "VmHWM") / MEGABYTE
 
 
-class HeldByChildren:
+class HeldByChildren(Sampler):
     """Measures the peak of the private memory of all children of a process, in megabytes, by samples during a block.
 
     The buffers that the processes of a database server share are not included; a setting bounds them.
     """
 
     def __init__(self, parent: int) -> None:
+        super().__init__(PAUSE)
         self.peak = 0.0
         self._parent = parent
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> HeldByChildren:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._done.wait(PAUSE):
-            children = Path(f"/proc/{self._parent}/task/{self._parent}/children").read_text().split()
-            held = sum(_status(Path("/proc", pid), "RssAnon") for pid in children)
-            self.peak = max(self.peak, held / MEGABYTE)
+    def take_sample(self) -> None:
+        """Add up the memory of all children that there are now."""
+        children = Path(f"/proc/{self._parent}/task/{self._parent}/children").read_text().split()
+        held = sum(_status(Path("/proc", pid), "RssAnon") for pid in children)
+        self.peak = max(self.peak, held / MEGABYTE)
 
 
 def _status(process: Path, name: str) -> int:

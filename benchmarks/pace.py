@@ -23,7 +23,6 @@ import random
 import signal
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
@@ -50,6 +49,7 @@ from benchmarks.hot import (
 )
 from benchmarks.hot_load import BEGAN
 from benchmarks.processes import Taken, Watched, load_average, postmaster, serving_at
+from benchmarks.sampling import Sampler
 
 PAUSES: Final = (10.0, 60.0)
 """Least and most seconds between two posts of a rater."""
@@ -220,30 +220,16 @@ class Pace:
         return of_posts(figures, sampled.between(began, began + seconds), seconds), figures
 
 
-class Sampled:
+class Sampled(Sampler):
     """Samples the processor time of processes, so that a part of a run can be separated afterwards."""
 
     def __init__(self, watched: Watched) -> None:
+        super().__init__(LOOK)
         self._watched = watched
         self._seen: list[tuple[float, Taken]] = []
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Sampled:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        self._look()
-        while not self._done.wait(LOOK):
-            self._look()
-        self._look()
-
-    def _look(self) -> None:
+    def take_sample(self) -> None:
+        """Note the processor time so far."""
         self._seen.append((monotonic(), self._watched.taken()))
 
     def between(self, first: float, last: float) -> Taken:

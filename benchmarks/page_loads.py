@@ -114,7 +114,7 @@ def served(checkout: Path, ratings: int) -> Iterator[str]:
         process = subprocess.Popen(serve, cwd=checkout, env=environment, stdout=log, stderr=log)
         opened.callback(process.wait, 30)
         opened.callback(process.terminate)
-        _wait(f"{origin}/readyz", process)
+        wait_until_ready(f"{origin}/readyz", process)
         fill(server.url("owner"), ratings)
         create = [*program, "token", "create", "--role", "admin"]
         secret = subprocess.run(create, cwd=checkout, env=environment, check=True, stdout=subprocess.PIPE, text=True)
@@ -128,7 +128,8 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
+def wait_until_ready(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until an address answers 200. Raises RuntimeError if the process ends, and TimeoutError."""
     for _ in range(600):
         if process.poll() is not None:
             raise RuntimeError("the service ended before it was ready")

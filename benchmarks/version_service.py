@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,8 +18,9 @@ from psycopg import sql
 
 from app.storage import embedded
 from app.storage.embedded import EmbeddedServer
-from benchmarks.page_loads import free_port
+from benchmarks.page_loads import free_port, wait_until_ready
 from benchmarks.processes import Watched, postmaster, private_megabytes, processor_seconds
+from benchmarks.sampling import Sampler
 
 PATIENCE: Final = 3600.0
 """Seconds to wait for a report."""
@@ -115,7 +115,7 @@ class VersionService:
         self.origin = f"http://127.0.0.1:{port}"
         with (self.folder / "log").open("ab") as log:
             self._web = self._begin(log, "serve", "--no-worker", "--port", str(port), "--workers", str(workers))
-            self._wait(f"{self.origin}/readyz", self._web)
+            wait_until_ready(f"{self.origin}/readyz", self._web)
             with psycopg.connect(self.url, autocommit=True) as db:
                 for table in STORED:
                     row = db.execute("SELECT to_regclass(%s) IS NOT NULL", (table,)).fetchone()
@@ -131,19 +131,6 @@ class VersionService:
         return subprocess.Popen(
             [*self.command, *arguments], cwd=self.checkout, env=self.environment, stdout=log, stderr=log
         )
-
-    @staticmethod
-    def _wait(address: str, process: subprocess.Popen[bytes]) -> None:
-        for _ in range(600):
-            if process.poll() is not None:
-                raise RuntimeError("the service ended before it was ready")
-            try:
-                if httpx.get(address, trust_env=False).status_code == httpx.codes.OK:
-                    return
-            except httpx.TransportError:
-                pass
-            time.sleep(AGAIN)
-        raise TimeoutError("the service does not start")
 
     def rest(self) -> None:
         """Wait until the processes take hardly any processor time."""
@@ -218,25 +205,15 @@ def installed(checkouts: Sequence[Path], folder: Path) -> Iterator[list[VersionS
         yield services
 
 
-class PeakMemory:
+class PeakMemory(Sampler):
     """The peak private memory of the web process and of the worker during a block, in megabytes, by samples."""
 
     def __init__(self, service: VersionService) -> None:
+        super().__init__(0.5)  # not often, because the kernel walks through all pages of a process to tell its memory
         self.web = self.worker = 0.0
         self._service = service
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> PeakMemory:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._thread.join()
-
-    def _watch(self) -> None:
-        # The kernel walks through all pages of a process to tell its memory, so this is not done often.
-        while not self._done.wait(0.5):
-            self.web = max(self.web, self._service.memory)
-            self.worker = max(self.worker, self._service.worker_memory)
+    def take_sample(self) -> None:
+        """Look at the memory of both."""
+        self.web = max(self.web, self._service.memory)
+        self.worker = max(self.worker, self._service.worker_memory)
